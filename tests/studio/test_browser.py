@@ -14,6 +14,7 @@ from urllib.parse import quote
 import pytest
 
 from mmopt.language import Program
+from mmopt.studio.calls import CELLS, MULTIPLIERS
 from tests.studio.chromium import Browser, Studio, chromium, studio
 
 pytestmark = pytest.mark.browser
@@ -226,8 +227,21 @@ def test_a_node_and_its_text_are_tied(page: Browser) -> None:
 def test_a_solve_with_its_bound_its_errors_and_what_is_old(page: Browser) -> None:
     said("solve of 16 prefixes to its picture", page.solve(), "no limit")
     objective, below = figures(page)
+    first = page.text("#panel-solution .figure dd")
     assert 0 < below <= objective < below * (1 + 1e-5)
     assert page.js("document.querySelector('#panel-solution canvas').width") == 16
+    words = page.text("#panel-solution")
+    assert words.count(first) == 1 and "Solution." not in words
+    assert words.count("error bound: ") == 1 and "error bound is on" in words
+    assert page.js(
+        "[...document.querySelectorAll('#panel-solution .row-numbers span')].map(e => e.textContent)"
+    ) == [str(row) for row in range(1, 17)]
+    colours = "document.querySelector('#panel-solution canvas').toDataURL()"
+    light = page.js(colours)
+    page.scheme("dark")
+    page.wait(f"{colours} !== arguments[0]", light)
+    page.scheme("light")
+    page.wait(f"{colours} === arguments[0]", light)
     high = "Math.max(...[...document.querySelectorAll('#panel-solution .chart')[0].querySelectorAll('title')].map(t => Number(t.textContent.split(': ').at(-1)) || 0))"
     before = page.js(high)
     page.set("#panel-solution input[type=range]", 0)
@@ -235,9 +249,7 @@ def test_a_solve_with_its_bound_its_errors_and_what_is_old(page: Browser) -> Non
     assert page.js(high) > 2 * before > 0
     page.set("#weighed", 16)
     page.wait("document.querySelector('#stop').disabled && !document.querySelector('#panel-solution .note')")
-    page.wait(
-        "document.querySelector('#panel-solution .figure dd').innerText !== arguments[0]", f"{objective:.7g}"
-    )
+    page.wait("document.querySelector('#panel-solution .figure dd').innerText !== arguments[0]", first)
     weighted, _ = figures(page)
     assert weighted > objective * 1.5
     page.program(page.js("document.querySelector('#text').value") + "\n# a remark\n")
@@ -245,6 +257,7 @@ def test_a_solve_with_its_bound_its_errors_and_what_is_old(page: Browser) -> Non
 
 
 def test_cells_by_slider(page: Browser) -> None:
+    assert page.js("document.querySelector('#cells').max") == str(CELLS)
     page.set("#cells", 4)
     page.solve()
     for _ in range(2):
@@ -347,6 +360,61 @@ def test_multipliers(page: Browser, name: str) -> None:
     )
 
 
+BOUND = "Number(document.querySelector('#panel-multipliers .bar text').textContent.split(' ').at(-1))"
+
+
+def test_many_multipliers_are_set_some_at_a_time(page: Browser) -> None:
+    page.program(Program.load("a_optimal_design").text)
+    page.set("#cells", 8)
+    page.solve()
+    page.tab("multipliers")
+    page.wait("document.querySelector('#panel-multipliers .bar text') !== null")
+    best = bound(page)
+    assert best == pytest.approx(figures(page)[1], rel=1e-4)
+    sliders = "document.querySelectorAll('#panel-multipliers .slider').length"
+    assert page.js(sliders) == MULTIPLIERS
+    assert f"of {8 * 8}, the largest first. All others are held" in page.text("#panel-multipliers")
+    page.set("#panel-multipliers .slider input", 100)
+    page.wait(f"{BOUND} < 0.99 * arguments[0]", best)
+    moved = bound(page)
+    page.set("#panel-multipliers select", 2)
+    assert page.js(sliders) == 8 * 8 - 2 * MULTIPLIERS
+    # What has no slider now stays as it was left.
+    page.set("#panel-multipliers .slider input", page.js("document.querySelector('.slider input').value"))
+    time.sleep(0.5)
+    assert bound(page) == pytest.approx(moved, rel=1e-4)
+    press(page, "The solver's", "multipliers")
+    page.wait(f"{BOUND} > 0.9999 * arguments[0]", best)
+
+
+def test_what_multipliers_prove_is_rounded_to_the_safe_side(page: Browser) -> None:
+    words = """import('/multipliers_tab.js').then(({MultipliersTab}) => Promise.all(arguments[0].map(async ([bound, objective, sense]) => {
+      const panel = document.createElement('div');
+      const tab = new MultipliersTab(panel, async () => ({bound, grade: 'proved', why: ''}));
+      tab.learn(24);
+      tab.draw({objective, sense, multipliers: [{name: 'y', shape: [], values: [1], lower: 0}]});
+      await new Promise((go) => setTimeout(go, 50));
+      return panel.querySelector('[role=status]').textContent;
+    })))"""
+    sentences = page.js(
+        words,
+        [
+            (99.9876, 100, "minimize"),
+            (99.9995555, 100, "minimize"),
+            (100, 100, "minimize"),
+            (100, 99.9876, "maximize"),
+            (-1.23456789, -1, "minimize"),
+        ],
+    )
+    assert sentences == [
+        "These multipliers prove 99.98 % of the objective reached.",
+        "These multipliers prove all but 4.5e−6 of the objective reached.",
+        "These multipliers prove all of the objective reached.",
+        "These multipliers prove that no feasible point is above 100. The objective reached is 99.98 % of it.",
+        "These multipliers prove that no feasible point is below −1.234568.",
+    ]
+
+
 def test_compare(page: Browser) -> None:
     page.set("#cells", 6)
     page.tab("compare")
@@ -355,6 +423,7 @@ def test_compare(page: Browser) -> None:
     rows = page.js("[...document.querySelectorAll('#panel-compare tbody tr')].map(r => r.innerText)")
     assert len(rows) >= 4
     assert any("l2_strategy_lmi" in row and "clarabel" in row for row in rows)
+    assert page.js("(e => e.scrollWidth <= e.clientWidth)(document.querySelector('#panel-compare .scroll'))")
 
 
 # -- addresses
@@ -454,11 +523,11 @@ def test_every_example_of_the_quiz_asks_gives_nothing_away_and_answers(page: Bro
         page.set("#panel-quiz select", number)
         page.settle()
         page.wait("document.querySelectorAll('#panel-quiz .tree select').length > 0")
-        # Words in what is seen, and in all attributes, but for the choices and the covered texts.
+        # Words in what is seen, and in all attributes, but for the choices.
         away = page.js(
             """(() => {
               const copy = document.querySelector('main').cloneNode(true);
-              copy.querySelectorAll('option, .covered, #text, [role=tabpanel]:not(#panel-quiz)').forEach(e => e.remove());
+              copy.querySelectorAll('option, #text, [role=tabpanel]:not(#panel-quiz)').forEach(e => e.remove());
               copy.querySelectorAll('#panel-quiz h2 + p').forEach(e => e.remove());
               const words = [copy.textContent, document.title, document.querySelector('header').innerText];
               for (const e of copy.querySelectorAll('*')) for (const a of e.attributes) if (a.name !== 'class' || e.closest('#panel-quiz, .editor')) words.push(a.value);
@@ -467,6 +536,13 @@ def test_every_example_of_the_quiz_asks_gives_nothing_away_and_answers(page: Bro
         )
         allowed = page.js("[...document.querySelectorAll('#panel-quiz [aria-label$=accepted]')].length")
         assert (away or []) == ["accepted"] * allowed, number
+        title = page.js("/^title *\"(.*)\"$/m.exec(document.querySelector('#text').value)[1]")
+        words = seen(page)
+        assert "subject to" in words and f'"{title}"' not in words, number
+        numbers = page.js(
+            "[...document.querySelectorAll('#panel-quiz .tree select')].filter(s => /of [−\\d.]+$/.test(s.getAttribute('aria-label'))).length"
+        )
+        assert numbers == 0
         page.js(
             "(document.querySelectorAll('#panel-quiz select').forEach((s, i) => { if (i) s.selectedIndex = 1 + i % (s.options.length - 1); }), 1)"
         )
@@ -478,6 +554,35 @@ def test_every_example_of_the_quiz_asks_gives_nothing_away_and_answers(page: Bro
         )
         assert len(answers) == asked
         assert set(answers) <= {"constant", "affine", "convex", "concave", "neither", "accepted", "refused"}
+        assert f'"{title}"' in seen(page)
+
+
+def seen(page: Browser) -> str:
+    """All words that a screen reader is given."""
+    page.driver.execute_cdp_cmd("Accessibility.enable", {})
+    nodes = page.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    page.driver.execute_cdp_cmd("Accessibility.disable", {})
+    return "\n".join(
+        str(node.get(part, {}).get("value", ""))
+        for node in nodes
+        for part in ("name", "value", "description")
+    )
+
+
+def test_a_covered_text_is_written_beside_another_view(page: Browser) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    page.tab("quiz")
+    assert page.js("document.querySelector('#text').hidden") and page.find("#covered").get_attribute(
+        "readonly"
+    )
+    page.tab("program")
+    page.program(SMALLEST)
+    page.tab("quiz")
+    assert "The smallest sum" not in page.js("document.querySelector('#covered').value")
+    page.tab("program")
+    page.find("#text").send_keys(Keys.CONTROL, "z")
+    page.wait("document.querySelector('#text').value !== arguments[0]", SMALLEST)
 
 
 # -- how it looks
@@ -513,6 +618,17 @@ CONTRAST = """(() => {
   }
   return bad;
 })()"""
+
+
+def test_results_are_at_hand_on_a_narrow_screen(page: Browser) -> None:
+    page.size(400, 900)
+    for tab in TABS:
+        assert page.js(
+            "document.querySelector('[role=tablist]').getBoundingClientRect().bottom <= innerHeight"
+        )
+        page.tab(tab)
+        top = page.js("document.querySelector(`#panel-${arguments[0]}`).getBoundingClientRect().top", tab)
+        assert -1 <= top < 450
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
