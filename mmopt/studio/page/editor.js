@@ -33,13 +33,11 @@ export class Editor {
     document.addEventListener("selectionchange", debounced(30, () => {
       if (document.activeElement === this.field) onPlace(this.caret());
     }));
-    const resized = new ResizeObserver(() => this.follow());
-    for (const field of [this.source, this.veil]) {
-      field.addEventListener("scroll", () => this.follow());
-      field.addEventListener("pointermove", (event) => onPlace(this.under(event)));
-      field.addEventListener("pointerleave", () => onPlace(null));
-      resized.observe(field);
-    }
+    const sheet = this.field.parentElement;
+    sheet.addEventListener("scroll", () => this.follow(), true);
+    sheet.addEventListener("pointermove", (event) => onPlace(this.under(event)));
+    sheet.addEventListener("pointerleave", () => onPlace(null));
+    new ResizeObserver(() => this.follow()).observe(sheet);
   }
 
   get text() {

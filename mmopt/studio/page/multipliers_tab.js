@@ -10,14 +10,8 @@ export class MultipliersTab {
   constructor(panel, ask) {
     this.panel = panel;
     this.ask = ask;
-    this.most = 0;
     this.count = 0;
     this.idle();
-  }
-
-  /** The most sliders at once. */
-  learn(most) {
-    this.most = most;
   }
 
   /** Nothing was solved yet, or there is nothing to set. */
@@ -26,8 +20,8 @@ export class MultipliersTab {
     fill(this.panel, el("p", {}, words));
   }
 
-  /** Sliders for the multipliers of a solution: of many for some at a time, the largest first. */
-  draw(solution) {
+  /** Sliders for the multipliers of a solution: of many for the most that are shown at a time, the largest first. */
+  draw(solution, most) {
     const numbers = solution.multipliers.flatMap((m) => m.values.map((start, i) => ({ m, i, start, value: start })));
     if (!numbers.length) {
       this.idle(solution.has_certificate ? "This bound takes no multipliers that could be set." : "This program has no multipliers: no line of it bounds its optimum by them.");
@@ -60,10 +54,10 @@ export class MultipliersTab {
     });
     const means = new Map(solution.multipliers.map((m) => [m, average(numbers, m)]));
     const sliders = el("div", { class: "sliders" });
-    const order = numbers.length > this.most ? [...numbers].sort((a, b) => Math.abs(b.start) - Math.abs(a.start)) : numbers;
-    const pages = Array.from({ length: Math.ceil(order.length / this.most) }, (_, k) => order.slice(k * this.most, (k + 1) * this.most));
+    const order = numbers.length > most ? [...numbers].sort((a, b) => Math.abs(b.start) - Math.abs(a.start)) : numbers;
+    const pages = Array.from({ length: Math.ceil(order.length / most) }, (_, k) => order.slice(k * most, (k + 1) * most));
     const which = el("select", { onchange: () => show() }, pages.map((page, k) =>
-      el("option", { value: k }, `${k * this.most + 1} to ${k * this.most + page.length}`)));
+      el("option", { value: k }, `${k * most + 1} to ${k * most + page.length}`)));
     const show = () => fill(sliders, pages[Number(which.value)].map((number) => slider(number, largest, send)));
     const all = (make) => () => {
       numbers.forEach((n) => { n.value = make(n); });

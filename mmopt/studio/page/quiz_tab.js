@@ -42,12 +42,11 @@ export class QuizTab extends TreeView {
     if (this.stock.length) this.on.load(Number(this.list.value || 0) % this.stock.length + 1);
   }
 
-  /** The number of the example whose text this is, 0 for none; shown in the list. */
+  /** Shows the number and the question of the example whose text this is, if it is one. */
   follow(text) {
     const number = this.stock.findIndex((each) => each.text === text) + 1;
     this.list.value = number || "";
     this.question.textContent = number ? this.stock[number - 1].question : "";
-    return number;
   }
 
   /** The tree of a checked program, its answers hidden; a text that was answered stays shown. */

@@ -46,7 +46,7 @@ export class SolutionTab {
 
   /** A solution with the points on its way. */
   draw(solution, points) {
-    const s = solution, isUp = s.sense === "maximize" ? "upper " : "";
+    const s = solution, up = s.sense === "maximize" ? "upper " : "";
     // Rows "label: text", of which a figure's text has in brackets what it rests on.
     const rows = s.rests.map((row) => [row.slice(0, row.indexOf(": ")), row.slice(row.indexOf(": ") + 2)]);
     const textOf = (label, other) => rows.find(([name]) => name === label)?.[1] ?? other;
@@ -57,10 +57,10 @@ export class SolutionTab {
     const others = rows.filter(([name]) => !ABOVE.has(name)).map(([name, text]) => `${name}: ${text.replace(/, at Solution\.\w+/, "")}`);
     fill(this.panel,
       el("h2", {}, `${s.program}, ${s.sense}d`),
-      this.figures([figure("objective", "objective", shown(s.objective)), figure("bound", `${isUp}bound`, shown(s.bound)), figure("gap", "gap", shownGap(s.gap))]),
+      this.figures([figure("objective", "objective", shown(s.objective)), figure("bound", `${up}bound`, shown(s.bound)), figure("gap", "gap", shownGap(s.gap))]),
       el("p", { class: "faint" }, [textOf("status"), textOf("solver"), textOf("seconds") && `seconds: ${textOf("seconds")}`].filter(Boolean).join(" · ")),
       others.length > 0 && el("ul", { class: "rests" }, others.map((words) => el("li", {}, words))),
-      textOf("error bound") && el("p", { class: "faint" }, `The ${isUp}bound is on this program's objective; the error bound is on the total error of every strategy, whatever its program.`),
+      textOf("error bound") && el("p", { class: "faint" }, `The ${up}bound is on this program's objective; the error bound is on the total error of every strategy, whatever its program.`),
       s.warnings.length > 0 && el("ul", { class: "rests wrong" }, s.warnings.map((words) => el("li", {}, words))),
       s.matrix && [el("h3", {}, "Strategy"), heatMap(s.matrix),
         this.folded("matrix", "The strategy as a table", () => table(["row", ...s.matrix.columns],
@@ -80,13 +80,11 @@ export class SolutionTab {
   /** Standard errors of the queries, at a privacy that a slider sets. */
   errors(s) {
     const steps = s.epsilons;
-    const nearest = steps.reduce((best, step, i) =>
+    let at = steps.reduce((best, step, i) =>
       (Math.abs(Math.log(step.epsilon / this.epsilon)) < Math.abs(Math.log(steps[best].epsilon / this.epsilon)) ? i : best), 0);
-    let at = nearest;
     const box = el("div"), said = el("output", {}), rows = el("div");
-    const draw = (index) => {
-      at = index;
-      const step = steps[index];
+    const draw = () => {
+      const step = steps[at];
       const series = [["this strategy", "error"], ["noise on the cells", "identity"], ["noise on the queries", "workload"]]
         .map(([name, key]) => ({ name, values: s.queries.map((q) => ((q[key] ?? null) === null ? null : q[key] * step.scale)) }))
         .filter((each) => each.values.some((v) => v !== null));
@@ -95,19 +93,19 @@ export class SolutionTab {
       fill(rows, this.folded("queries", "The errors as a table", () => table(["query", ...series.map((x) => x.name)],
         s.queries.map((q, i) => [q.label, ...series.map((x) => shown(x.values[i], 4))]), series.map((_, k) => k + 1), "Standard errors")));
     };
-    draw(nearest);
+    draw();
     return [el("h3", {}, "Standard error of each query"),
       el("p", { class: "row" },
-        el("label", {}, "Privacy ", el("input", { type: "range", min: 0, max: steps.length - 1, value: nearest,
+        el("label", {}, "Privacy ", el("input", { type: "range", min: 0, max: steps.length - 1, value: at,
           "aria-label": "epsilon", oninput: (event) => {
-            const index = Number(event.target.value);
-            this.epsilon = steps[index].epsilon;
-            draw(index);
+            at = Number(event.target.value);
+            this.epsilon = steps[at].epsilon;
+            draw();
             event.target.setAttribute("aria-valuetext", said.textContent);
           } })), said,
         el("label", { class: "check" }, el("input", { type: "checkbox", checked: this.isLog, onchange: (event) => {
           this.isLog = event.target.checked;
-          draw(at);
+          draw();
         } }), " logarithmic")),
       box, s.more > 0 && el("p", { class: "faint" }, `${s.more} more queries are left out.`), rows];
   }

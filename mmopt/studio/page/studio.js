@@ -36,9 +36,7 @@ function workload() {
 }
 
 /** All that a solve depends on, as a text; results with another one are old. */
-function keyOf(asked) {
-  return JSON.stringify(asked);
-}
+const keyOf = (asked) => JSON.stringify(asked);
 
 /** What would be solved now. */
 function asked() {
@@ -77,7 +75,7 @@ async function check() {
   if (number !== store.checks || text !== editor.text) return;
   // A text that is too long, or takes too long, is not checked at all.
   if (answer.problem) answer = { problems: [answer.problem], program: null, asks: true };
-  connected();
+  banner("");
   store.checked = { text, answer };
   drawChecked();
   if (byId("as-i-type").checked && !answer.problems.length && store.solved?.key !== keyOf(asked()) && !isQuiz()) solveSoon();
@@ -164,12 +162,12 @@ async function solve() {
       else last = line;
     });
     if (store.work !== work) return;
-    connected();
+    banner("");
     byId("file").setAttribute("aria-invalid", String(last?.problem?.file === "workload"));
     if (last?.solution) {
       store.solved = { key: keyOf(what), solution: last.solution, points, what };
       views.solution.draw(last.solution, points);
-      views.multipliers.draw(last.solution);
+      views.multipliers.draw(last.solution, store.lists.limits.multipliers);
     } else {
       store.solved = { key: keyOf(what), solution: null, points, what };
       views.solution.failed(last?.problem, last?.stop);
@@ -242,7 +240,7 @@ async function compare(choice) {
       isWhole ||= Boolean(line.end);
     });
     if (store.work !== work) return;
-    connected();
+    banner("");
     store.compared = keyOf({ text, queries });
     views.compare.end(problem ? [problem.message, problem.hint].filter(Boolean).join(" ") : isWhole ? "Compared." : "The comparison broke off.");
   } catch (error) {
@@ -290,15 +288,10 @@ function failed(error) {
   else say(error.message);
 }
 
-/** A line on top of the page. */
+/** A line on top of the page, none once the server has answered. */
 function banner(words) {
   byId("banner").textContent = words;
   byId("banner").hidden = !words;
-}
-
-/** The server has answered. */
-function connected() {
-  banner("");
 }
 
 // -- address, tabs, start
@@ -433,7 +426,6 @@ async function start() {
   fill(byId("solvers"), el("option", { value: "" }, "automatic"), solvers.map((name) => el("option", { value: name }, name)));
   byId("cells").max = limits.cells;
   views.compare.learn(solvers, limits.seconds);
-  views.multipliers.learn(limits.multipliers);
   editor.learn(store.lists);
   listen();
   openAddress(given);

@@ -53,19 +53,12 @@ export class TreeView {
   links = [];
   current = null;
 
-  /** Marks the innermost node of a place of the text. */
+  /** Marks the innermost node whose text holds a place, `[line, column]`, or none. */
   point(place) {
+    const around = !place ? [] : this.links.filter(([, { place: at }]) => at && at[0] === place[0] &&
+      at[1] <= place[1] && place[1] <= at[1] + at[2]);
     this.current?.classList.remove("pointed");
-    this.current = innermost(this.links, place)?.[0] ?? null;
+    this.current = around.reduce((best, link) => (best && best[1].place[2] <= link[1].place[2] ? best : link), null)?.[0] ?? null;
     this.current?.classList.add("pointed");
   }
-}
-
-/** The innermost node whose text holds a place, of [element, node] pairs. */
-function innermost(links, place) {
-  if (!place) return null;
-  const [line, column] = place;
-  const around = links.filter(([, node]) => node.place && node.place[0] === line &&
-    node.place[1] <= column && column <= node.place[1] + node.place[2]);
-  return around.reduce((best, link) => (best && best[1].place[2] <= link[1].place[2] ? best : link), null);
 }
