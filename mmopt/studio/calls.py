@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from xml.etree import ElementTree
 
 import numpy as np
@@ -178,6 +178,7 @@ class Bound(Posed):
 class Solve(Posed):
     """A solution, with what is drawn of it."""
 
+    has_points: ClassVar[bool] = True
     solver: str | None = None
     seconds: float = SECONDS
     memory_limit: int | None = WORK_MEMORY
