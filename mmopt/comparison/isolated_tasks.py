@@ -171,8 +171,9 @@ OUT_OF_MEMORY = (
 class Run:
     """A task that runs, the messages that have come from its process, and how it ended.
 
-    report : called with each point. clock : starts when its process has. process : known once it has started. started, ended : the times of the
-        first and the last message (``time.monotonic``). memory : as in ``Outcome``.
+    report : called with each point. clock : started with its process. process : known once it has started.
+    started, ended : the times of the first and the last message (``time.monotonic``). memory : as in
+        ``Outcome``.
     """
 
     task: WorkerTask
@@ -351,7 +352,7 @@ class Isolated:
             self._worker = None
 
     def end(self) -> None:
-        """Kill the process, also one that is about to start, from any thread; the block is still to be left."""
+        """Kill the process, also one that is about to start; from any thread, before the block is left."""
         self.is_over = True
         if (worker := self._worker) is not None:
             worker.kill()

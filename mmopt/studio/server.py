@@ -308,9 +308,8 @@ def compare(lane: Lane, run: Run, put: Callable[[dict[str, Any]], None]) -> None
         row = Row(text=one["text"], workload=call.workload, solver=one["solver"], seconds=call.seconds)
         answer = lane.answer(row)
         if "row" not in answer:
-            stop, words = answer["stop"], answer["problem"]["message"]
-            answer = {"row": {"program": one["name"], "solver": one["solver"] or "", "stop": stop}}
-            answer["row"]["reason"] = words
+            names = {"program": one["name"], "solver": one["solver"] or ""}
+            answer = {"row": {**names, "stop": answer["stop"], "reason": answer["problem"]["message"]}}
         put(answer)
         if run.killed:
             break

@@ -26,7 +26,7 @@ export class MultipliersTab {
   draw(solution) {
     const numbers = solution.multipliers.flatMap((m) => m.values.map((value, i) => ({ m, i, start: value })));
     if (!numbers.length) {
-      this.idle(solution.has_certificate ? "This bound takes no multipliers that could be set." : "This program has no multipliers: no line of it bounds its optimum by them.");
+      this.idle(solution.bounded_by ? `The bound is that of ${solution.bounded_by}: choose that program to set its multipliers.` : solution.has_certificate ? "This bound takes no multipliers that could be set." : "This program has no multipliers: no line of it bounds its optimum by them.");
       return;
     }
     if (numbers.length > MOST) {
