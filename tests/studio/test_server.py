@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 
 from mmopt.comparison.isolated_tasks import Run, ending_of
-from mmopt.comparison.worker import Started
+from mmopt.comparison.worker import Done, Started
 from mmopt.comparison_process import Worker
 from mmopt.errors import OptionError
 from mmopt.language import Program
 from mmopt.studio import serve
-from mmopt.studio.calls import Solve, TextCheck
+from mmopt.studio.calls import CALLS, Row, Solve, TextCheck
 from mmopt.studio.lanes import Lane, Lanes
 from mmopt.studio.server import HEADERS, MOST_BYTES, Handler, Studio
 from tests.processes import MARK, Marked, linux_only, wait_for
@@ -198,6 +198,11 @@ def test_only_the_files_of_the_page_are_served(studio: Studio, subtests: pytest.
         with subtests.test(path):
             answer = of(path)
             assert answer[0] == 404 and is_safe(answer)
+    head = f"HEAD / HTTP/1.1\r\nHost: {studio.host}\r\n\r\n"
+    with socket.create_connection(studio.server_address[:2], timeout=60) as one:
+        one.sendall(head.encode())
+        words = one.makefile("rb").read()
+    assert words.split()[1] == b"501" and words.endswith(b"\r\n\r\n")  # without a body
     for command in ("OPTIONS", "PUT", "DELETE", "TRACE", "CONNECT", "<b>"):
         with subtests.test(command):
             answer = of("/", command)
@@ -323,6 +328,27 @@ def test_closing_ends_a_process_that_is_about_to_start() -> None:
     closing.join()
     assert started[0].returncode is not None
     assert lane.answer(TextCheck(text=""))["stop"] == "interrupted" and len(started) == 1
+
+
+def test_the_newest_check_counts() -> None:
+    lane = Lane()
+    newer = threading.Thread(target=lane.answer, args=(TextCheck(text="new"),))
+
+    def follow(run: Run, limit: float) -> tuple[int, str]:
+        if run.task == TextCheck(text="old"):
+            newer.start()
+            wait_for(lambda: run.killed, 10.0)
+        run.take(Done({}, None))
+        return 0, ""
+
+    lane._isolated.follow = follow  # type: ignore[method-assign]
+    assert lane.answer(TextCheck(text="old"))["stop"] == "interrupted"
+    newer.join()
+
+
+def test_each_call_has_its_limits() -> None:
+    for call in (*CALLS.values(), Row):
+        assert call.memory_limit is not None and call.memory_limit <= 2**31 and call.time_limit <= 60.0
 
 
 def test_time_counts_from_the_start_of_a_process_and_a_check_has_no_points() -> None:
