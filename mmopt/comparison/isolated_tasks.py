@@ -10,6 +10,7 @@ import math
 import os
 import queue
 import signal
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -170,12 +171,14 @@ OUT_OF_MEMORY = (
 class Run:
     """A task that runs, the messages that have come from its process, and how it ended.
 
-    report : called with each point. process : known once it has started. started, ended : the times of the
-        first and the last message (``time.monotonic``). memory : as in ``Outcome``.
+    report : called with each point. clock : started with its process. process : known once it has started.
+    started, ended : the times of the first and the last message (``time.monotonic``). memory : as in
+        ``Outcome``.
     """
 
     task: WorkerTask
     report: Report | None = None
+    clock: threading.Timer | None = None
     process: Started | None = None
     started: float = 0.0
     ended: float = 0.0
@@ -194,6 +197,8 @@ class Run:
         self.is_over = isinstance(message, Ended)
         if isinstance(message, Started):
             self.process, self.started = message, self.ended
+            if self.clock is not None:
+                self.clock.start()
         elif isinstance(message, Progress):
             if message.certified:
                 self.history.append(message)
@@ -297,8 +302,8 @@ def _death(run: Run, status: int, output: str) -> tuple[str, str, str]:
 
 
 def _so_far(run: Run) -> str:
-    """The last certified point of a run that was ended, in words; "" for a baseline, which has none."""
-    if isinstance(run.task, Costing):
+    """The last certified point of a run that was ended, in words; "" for a task that has none."""
+    if not run.task.has_points:
         return ""
     if not run.history:
         return ", before it had a certified point"
@@ -335,7 +340,7 @@ class Isolated:
     def __init__(
         self, verbose: bool = False, forks: bool = FORKS, threads: int = 1, worker: Worker | None = None
     ) -> None:
-        self.interrupted = False
+        self.interrupted = self.is_over = False
         self._start = partial(Worker, verbose, forks, threads)
         self._worker = worker
 
@@ -345,6 +350,12 @@ class Isolated:
     def __exit__(self, *_: object) -> None:
         with self._worker or contextlib.nullcontext():  # the end of this block kills it
             self._worker = None
+
+    def end(self) -> None:
+        """Kill the process, also one that is about to start; from any thread, before the block is left."""
+        self.is_over = True
+        if (worker := self._worker) is not None:
+            worker.kill()
 
     def run(self, task: Solving, report: Report | None = None) -> Outcome:
         """Solve a combination; ``report`` is called with each certified point.
@@ -378,6 +389,8 @@ class Isolated:
         try:
             written = 0 if self._worker is None else os.fstat(self._worker.words.fileno()).st_size
             worker = self._worker = self._worker or self._start()
+            if self.is_over:
+                worker.kill()
             worker.send(run.task)
         except KeyboardInterrupt:
             self.interrupted, run.killed = True, Stop.INTERRUPTED

@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import Any, ClassVar
 
 from mmopt.comparison.predicted_errors import Predicted, Stated, predicted, predicted_baseline
 from mmopt.comparison_process import Ended, limited, memory_of, peak_above
@@ -64,9 +64,10 @@ class WorkerTask(ABC):
     """Something to be done in a process of its own.
 
     ``time_limit`` in seconds, a solver's where there is one; ``memory_limit`` counts bytes above the start of
-    the process.
+    the process. ``has_points``: whether it reports certified points.
     """
 
+    has_points: ClassVar[bool] = False
     time_limit: float
     memory_limit: int | None = None
 
@@ -100,6 +101,7 @@ class Solving(ComparedTask):
         time limit: forecasts are right to a factor of about three.
     """
 
+    has_points: ClassVar[bool] = True
     program: Program
     solver: str | None
     tolerance: float | None

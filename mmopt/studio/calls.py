@@ -7,11 +7,12 @@ the names that Python takes besides, of modules and of paths, would run or read 
 import math
 import time
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from xml.etree import ElementTree
 
 import numpy as np
@@ -35,7 +36,6 @@ from mmopt.privacy.noise import noise_for
 from mmopt.proof import bound_of
 from mmopt.report.charts import entries, error_curves
 from mmopt.report.explain.explained_facts import (
-    Blamed,
     NodeFacts,
     about_words,
     bound_facts,
@@ -95,28 +95,15 @@ class Offers(PageCall):
     """The names and texts that a page offers."""
 
     def answer(self, report: Report) -> Json:
-        programs = map(Program.load, program_names())
         return {
             "version": __version__,
             "programs": [
-                {
-                    "name": p.name,
-                    "title": p.title,
-                    "class": p.problem_class,
-                    "formulation_of": p.formulation_of,
-                    "text": p.text,
-                }
-                for p in programs
+                {"name": p.name, "title": p.title, "text": p.text} for p in map(Program.load, program_names())
             ],
             "solvers": list(solver_names()),
             "atoms": sorted(ATOMS),
             "keywords": list(SECTIONS),
-            "limits": {
-                "text": TEXT_BYTES,
-                "cells": CELLS,
-                "multipliers": MULTIPLIERS,
-                "seconds": SECONDS,
-            },
+            "limits": {"cells": CELLS, "multipliers": MULTIPLIERS, "seconds": SECONDS},
             "quiz": [quiz_entry(path) for path in sorted(QUIZ.glob("*.program"))],
         }
 
@@ -178,6 +165,7 @@ class Bound(Posed):
 class Solve(Posed):
     """A solution, with what is drawn of it."""
 
+    has_points: ClassVar[bool] = True
     solver: str | None = None
     seconds: float = SECONDS
     memory_limit: int | None = WORK_MEMORY
@@ -344,19 +332,14 @@ def quiz_entry(path: Path) -> Json:
     """A program of the quiz: easy, middling or hard by its number."""
     program = Program.parse(path.read_text(encoding="utf-8"), path.name)
     level = 1 + (int(path.name[:2]) > LEVELS[0]) + (int(path.name[:2]) > LEVELS[1])
-    return {"title": program.title, "level": level, "text": program.text, "question": program.about}
-
-
-def place_of(where: Location | None) -> Json:
-    """A place in a text; line 0 where there is none."""
-    if where is None:
-        return {"file": "", "line": 0, "column": 0, "width": 0}
-    return {"file": where.file, "line": where.line, "column": where.column, "width": where.width}
+    return {"level": level, "text": program.text, "question": program.about}
 
 
 def problem_of(error: Error) -> Json:
-    """A mistake, its place, and what to do about it."""
-    return {**place_of(error.where), "message": error.message, "hint": error.in_python or error.hint}
+    """A mistake, its place (line 0 where there is none), and what to do about it."""
+    where = error.where or Location("", 0, 0)
+    place = {name: getattr(where, name) for name in ("file", "line", "column", "width")}
+    return {**place, "message": error.message, "hint": error.in_python or error.hint}
 
 
 def math_of(formula: Formula) -> list[Any]:
@@ -387,7 +370,6 @@ def node_of(node: NodeFacts) -> Json:
         "short": math_of(node.short),
         "plain": node.short.plain,
         "place": None if where is None else [where.line, where.column, where.width],
-        "number": node.number,
         "same": node.same,
         "parts": [node_of(part) for part in node.parts],
     }
@@ -396,8 +378,7 @@ def node_of(node: NodeFacts) -> Json:
 def program_facts(surveyed: Survey) -> Json:
     """A program typeset, with the trees of its lines, its prose and its proof."""
     checked, program = surveyed.checked, surveyed.checked.written
-    lines = [line_facts(checked, line, places) for places in (Places(program),) for line in surveyed.lines]
-    bound = bound_facts(checked)
+    bound, places = bound_facts(checked), Places(program)
     return {
         "name": program.name,
         "title": program.title,
@@ -413,13 +394,13 @@ def program_facts(surveyed: Survey) -> Json:
             {
                 "name": line.name,
                 "formula": math_of(line.formula),
-                "plain": line.formula.plain,
                 "wanted": line.wanted,
                 "sides": [node_of(side) for side in line.sides],
                 "left_out": line.left_out,
-                "blamed": None if line.blamed is None else fault_of(line.blamed),
+                "blamed": surveyed_line.fault and problem_of(surveyed_line.fault),
             }
-            for line in lines
+            for surveyed_line in surveyed.lines
+            for line in (line_facts(checked, surveyed_line, places),)
         ],
         "repair": [sentence_of(words) for words in repair_words(program)],
         "bound": {
@@ -429,11 +410,6 @@ def program_facts(surveyed: Survey) -> Json:
             "is_claim": bound.is_claim,
         },
     }
-
-
-def fault_of(blamed: Blamed) -> Json:
-    """Why a line is not convex, as a mistake."""
-    return {**place_of(blamed.where), "message": blamed.message, "hint": blamed.hint}
 
 
 @cache
@@ -449,10 +425,8 @@ def noise_scales(norm: int) -> list[Json]:
 
 def cone_words(cones: Iterable[Cone]) -> str:
     """The cones of a problem by their kinds: ``psd 2, nonnegative 16``."""
-    sizes: dict[str, int] = {}
-    for cone in cones:
-        sizes[cone.kind] = sizes.get(cone.kind, 0) + cone.count
-    return ", ".join(f"{count} {kind}" for kind, count in sizes.items())
+    counts = sum((Counter({cone.kind: cone.count}) for cone in cones), Counter[str]())
+    return ", ".join(f"{count} {kind}" for kind, count in counts.items())
 
 
 def numbers_of(value: Any) -> list[Any]:
@@ -478,9 +452,9 @@ def solution_facts(solution: Solution, workload: Workload, program: Program) -> 
         "matrix": None,
         "queries": [],
         "more": 0,
-        "norm": solution.strategy.norm,
         "epsilons": noise_scales(solution.strategy.norm),
         "has_certificate": program.certificate is not None or bool(program.bound),
+        "bounded_by": program.bound,
         "multipliers": multiplier_facts(solution, program),
     }
     if not facts["has_certificate"]:  # a bound off the lines is read near a point
@@ -502,16 +476,22 @@ def solution_facts(solution: Solution, workload: Workload, program: Program) -> 
 
 
 def multiplier_facts(solution: Solution, program: Program) -> list[Json]:
-    """The multipliers of the certificate; without one those of all lines."""
-    signs = {m.key: bool(m.declaration.sign) for m in program.multipliers}
-    names = signs or dict.fromkeys(solution.multipliers, False)
+    """The multipliers that the bound is made of: those of a certificate; without one those of all lines.
+
+    None where another program's solution has them; by ``bound l2_strategy`` every solution has its own.
+    """
+    values = solution.multipliers
+    if program.bound:
+        values = {"sensitivity": solution.error_multipliers} if program.bound == "l2_strategy" else {}
+    judge = Program.load(program.bound) if program.bound else program
+    signs = {m.key: bool(m.declaration.sign) for m in judge.multipliers}
     return [
         {
             "name": name,
-            "shape": np.shape(solution.multipliers[name]),
-            "values": numbers_of(solution.multipliers[name]),
+            "shape": np.shape(values[name]),
+            "values": numbers_of(values[name]),
             "lower": 0 if signs.get(name) else None,
         }
-        for name in names
-        if name in solution.multipliers
+        for name in signs or values
+        if name in values
     ]

@@ -5,6 +5,8 @@ is stopped is killed; what a page asks for anew ends what it had asked for befor
 """
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from mmopt.comparison.isolated_tasks import Isolated, Run, ending_of
@@ -24,16 +26,12 @@ class Lane:
         self._isolated = Isolated(worker=worker)
         self._free = threading.Lock()
         self._newest: dict[type[WorkerTask], Run] = {}
+        self.users = 0  # requests of pages that it was handed out to
 
     @property
     def is_used(self) -> bool:
         """Whether it was ever asked."""
         return bool(self._newest)
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether it answers a call."""
-        return self._free.locked()
 
     def answer(self, call: PageCall) -> dict[str, Any]:
         """The answer to a call, or why there is none; from any thread."""
@@ -46,16 +44,15 @@ class Lane:
         if before is not None:
             before.stop()
         with self._free:
-            if run.killed:
+            if run.killed or self._isolated.is_over:
                 return _no_answer(Stop.INTERRUPTED, "stopped before it began")
-            clock = threading.Timer(limit, run.stop, (Stop.TIME,))
+            run.clock = threading.Timer(limit, run.stop, (Stop.TIME,))
             try:
-                clock.start()
                 status, words = self._isolated.follow(run, 2 * limit)
-            except (SolverError, OSError, ValueError) as error:  # the latter where it was closed meanwhile
+            except (SolverError, OSError) as error:
                 return _no_answer(Stop.NO_RESULT, str(error))
             finally:
-                clock.cancel()
+                run.clock.cancel()
         if isinstance(run.answer, Done) and not run.killed:
             return dict(run.answer.result)
         stop, reason, _ = ending_of(run, status, words)
@@ -70,8 +67,10 @@ class Lane:
         return is_running
 
     def close(self) -> None:
-        """End the process."""
-        self._isolated.__exit__()
+        """End the process, also one that is about to start; none starts from now on."""
+        self._isolated.end()
+        with self._free:
+            self._isolated.__exit__()
 
 
 def _no_answer(stop: str, message: str) -> dict[str, Any]:
@@ -103,27 +102,37 @@ class Lanes:
         for pair in self._spare[-1:]:
             threading.Thread(target=_load, args=pair, daemon=True).start()
 
-    def of(self, page: str, *, is_work: bool) -> Lane | None:
-        """The lane for a call of a page; None while all others are at work."""
+    @contextmanager
+    def of(self, page: str, *, is_work: bool) -> Iterator[Lane | None]:
+        """The lane for a call of a page, for the block; None while all others are at work."""
         with self._lock:
-            if page not in self._pairs:
-                idle = [name for name, pair in self._pairs.items() if not any(lane.is_busy for lane in pair)]
-                if self._spare:
-                    pair = self._spare.pop()
-                    self._start()
-                elif idle:
-                    pair = self._pairs.pop(idle[0])
-                else:
-                    return None
-            else:
-                pair = self._pairs.pop(page)
-            self._pairs[page] = pair  # the last used stands last
-            return pair[is_work]
+            lane = None
+            if (pair := self._pairs.pop(page, None) or self._free_pair()) is not None:
+                self._pairs[page] = pair  # the last used stands last
+                lane = pair[is_work]
+                lane.users += 1
+        try:
+            yield lane
+        finally:
+            if lane is not None:
+                with self._lock:
+                    lane.users -= 1
+
+    def _free_pair(self) -> tuple[Lane, Lane] | None:
+        """A pair that no page has, or that of a page that does nothing."""
+        if self._spare:
+            pair = self._spare.pop()
+            self._start()
+            return pair
+        idle = (name for name, pair in self._pairs.items() if not any(lane.users for lane in pair))
+        return self._pairs.pop(next(idle, ""), None)
 
     def __enter__(self) -> "Lanes":
         return self
 
     def __exit__(self, *_: object) -> None:
-        for pair in (*self._pairs.values(), *self._spare):
+        with self._lock:
+            pairs = [*self._pairs.values(), *self._spare]
+        for pair in pairs:
             for lane in pair:
                 lane.close()

@@ -73,11 +73,11 @@ class Refused(Exception):
 def serve(
     port: int = PORT,
     *,
-    is_opened: bool = True,
+    opens_browser: bool = True,
     say: Callable[[str], None] = print,
     worker: Worker | None = None,
 ) -> None:
-    """Serve the page until Ctrl-C; ``port`` 0 is any that is free. ``worker``: as for ``Lanes``.
+    """Serve the page until Ctrl-C, its ordinary end; ``port`` 0 takes any. ``worker``: as for ``Lanes``.
 
     Raises
     ------
@@ -89,11 +89,12 @@ def serve(
         raise OptionError(
             f"port {port} cannot be used: {error.strerror}", hint="another one: --port 0 takes any"
         ) from None
-    with server:
+    with server, suppress(KeyboardInterrupt):
         say(server.address)
-        if is_opened:
+        if opens_browser:
             webbrowser.open(server.address)
         server.serve_forever()
+    say("The studio has ended.")
 
 
 class Studio(ThreadingHTTPServer):
@@ -154,6 +155,7 @@ class Handler(BaseHTTPRequestHandler):
         """Give the request its time to arrive, whole: ``timeout`` is for each of its parts."""
         super().setup()
         self.clock = threading.Timer(self.timeout, self.shut)
+        self.clock.daemon = True  # it keeps no server from its end
         self.clock.start()
 
     def shut(self) -> None:
@@ -227,18 +229,19 @@ class Handler(BaseHTTPRequestHandler):
         if name != "stop" and name not in CALLS:
             raise Refused(HTTPStatus.NOT_FOUND, "there is no such call")
         is_work = name in ("solve", "compare", "stop")
-        lane = self.server.lanes.of(tab, is_work=is_work)
-        if lane is None:
-            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, "two other pages are at work: stop one, or wait")
-        if name == "stop":
-            self.send(HTTPStatus.OK, {"stopped": lane.stop()})
-            return
-        call = call_of(CALLS[name], sent)
-        if is_work:
-            lane.stop()  # what the page had asked for before
-            self.stream(lane, call)
-        else:
-            self.send(HTTPStatus.OK, lane.answer(call))
+        with self.server.lanes.of(tab, is_work=is_work) as lane:
+            if lane is None:
+                words = "two other pages are at work: stop one, or wait"
+                raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, words)
+            if name == "stop":
+                self.send(HTTPStatus.OK, {"stopped": lane.stop()})
+                return
+            call = call_of(CALLS[name], sent)
+            if is_work:
+                lane.stop()  # what the page had asked for before
+                self.stream(lane, call)
+            else:
+                self.send(HTTPStatus.OK, lane.answer(call))
 
     def require_own_page(self) -> None:
         """Refuse calls without the token, and those that a page from elsewhere makes."""
@@ -305,9 +308,8 @@ def compare(lane: Lane, run: Run, put: Callable[[dict[str, Any]], None]) -> None
         row = Row(text=one["text"], workload=call.workload, solver=one["solver"], seconds=call.seconds)
         answer = lane.answer(row)
         if "row" not in answer:
-            stop, words = answer["stop"], answer["problem"]["message"]
-            answer = {"row": {"program": one["name"], "solver": one["solver"] or "", "stop": stop}}
-            answer["row"]["reason"] = words
+            names = {"program": one["name"], "solver": one["solver"] or ""}
+            answer = {"row": {**names, "stop": answer["stop"], "reason": answer["problem"]["message"]}}
         put(answer)
         if run.killed:
             break

@@ -29,8 +29,13 @@ from mmopt.studio.calls import (
     solver_names,
     workload_of,
 )
+from tests.tolerances import FINE, GAP, ROUNDING, SINGLE_STEP
 
 L2 = Program.load("l2_strategy").text
+OPTIMUM = 4.60786165  # of L2 for the prefixes of 3 cells
+UNFIT = ("sectors", "weighting", "p_identity", "softmax", "low_rank", "banded", "qoco")  # for L2
+BOUNDED = [n for n in program_names() if (p := Program.load(n)).certificate or p.bound]
+LONG = ("min_error", "low_rank", "fitness_refined")
 TAGS = {
     *(
         "math",
@@ -184,6 +189,46 @@ def test_solvers_are_those_listed_and_nothing_else_is_imported(subtests: pytest.
         assert "problem" in answered(Combinations(text=L2, workload=workload, solvers=wrong))
 
 
+def bound_again(text: str, solution: dict[str, Any], workload: dict[str, Any]) -> dict[str, Any]:
+    """The bound at the multipliers and near the point that a page gets with a solution."""
+    chosen = {m["name"]: np.reshape(m["values"], m["shape"]).tolist() for m in solution["multipliers"]}
+    return answered(Bound(text=text, workload=workload, multipliers=chosen, point=solution.get("point")))
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in BOUNDED])
+def test_the_multipliers_of_a_shipped_solution_prove_its_bound(name: str) -> None:
+    text, workload = Program.load(name).text, {"cells": 3}
+    solution = answered(Solve(text=text, workload=workload))["solution"]
+    assert solution["bounded_by"] == Program.load(name).bound
+    if solution["bounded_by"] not in ("", "l2_strategy"):
+        assert solution["multipliers"] == []  # those of a step that it solves
+        return
+    bound = bound_again(text, solution, workload)
+    assert bound["bound"] == pytest.approx(solution["bound"], rel=ROUNDING)
+    assert bound["grade"] == "proved"
+
+
+def test_the_bound_off_the_lines_is_read_near_the_point() -> None:
+    text = "program p\nchoose\n    x: vector[2] >= 0\nminimize norm(x) + sum(x)\nsubject to\n"
+    text += "    one: sum(x) == 1\n    first: x[0] >= 0.75\n"
+    solution = answered(Solve(text=text, workload={}))["solution"]
+    assert {m["name"] for m in solution["multipliers"]} == {"one", "first"} and solution["point"]
+    bound = bound_again(text, solution, {})
+    assert bound["bound"] == pytest.approx(solution["objective"], rel=GAP)
+    assert bound["bound"] <= solution["objective"]
+    assert "none is given" in json.dumps(bound_again(text, {**solution, "point": None}, {}))
+
+
+@pytest.mark.parametrize("solver", solver_names())
+def test_each_solver_that_is_listed_solves(solver: str) -> None:
+    answer = answered(Solve(text=L2, workload={"cells": 3}, solver=solver))
+    if solver in UNFIT:
+        assert answer["problem"]["message"]
+    else:
+        assert answer["solution"]["bound"] == pytest.approx(OPTIMUM, rel=GAP)
+        assert answer["solution"]["bound"] <= OPTIMUM * (1 + FINE)
+
+
 def test_the_bound_at_the_multipliers_of_a_solution_is_its_bound(subtests: pytest.Subtests) -> None:
     workload = {"kind": "prefix", "cells": 4}
     solution = answered(Solve(text=L2, workload=workload, solver="nuclear"))["solution"]
@@ -240,6 +285,11 @@ def test_noise_scales_are_those_of_the_identity_strategy() -> None:
         assert all(a > b > 0 for a, b in pairwise(scales))
     laplace = {one["epsilon"]: one["scale"] for one in noise_scales(1)}
     assert laplace[1.0] == pytest.approx(2**0.5)
+    for norm in (1, 2):  # where whole numbers are fine steps the noise that is drawn is nearly continuous
+        least = noise_scales(norm)[0]
+        privacy = {name: least[name] for name in ("epsilon", "delta") if least[name]}
+        plan = mmopt.plan(np.eye(2), mmopt.Strategy(np.eye(2), norm=norm), privacy)
+        assert plan.standard_errors == pytest.approx(least["scale"], rel=SINGLE_STEP)
 
 
 def test_the_lists_name_what_is_there() -> None:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import typer
+
 from mmopt import comparison_process
 from mmopt.answers import load_release
 from mmopt.cli.command_inputs import check_out, note_request, read_givens, read_request
@@ -76,7 +78,8 @@ def studio(*, port: int, only_print: bool) -> None:
     with comparison_process.Worker() as worker:  # loads while this process does
         from mmopt.studio import serve
 
-        serve(port, is_opened=not only_print, say=say, worker=worker)
+        serve(port, opens_browser=not only_print, say=say, worker=worker)
+    raise typer.Exit  # Ctrl-C is its ordinary end
 
 
 def show(*, source: str) -> None:

@@ -58,7 +58,7 @@ from mmopt.symmetry.components import Cells
 MOST_ROWS_SHOWN = 6  # of a matrix that is shown whole, and most columns; entries of a vector that are shown
 MOST_ENTRIES = 1_000_000  # of a given whose rank is computed
 MOST_ROWS = 100_000  # of a constraint matrix that is built to be counted
-MOST_BLOCKS = 200  # constraints of families that go to cvxpy one by one, where that matrix is built
+MOST_BLOCKS = 200  # constraints that go to cvxpy one by one, also of families, where that matrix is built
 CONE_WORDS = {"nonnegative": "inequality", "zero": "equation"}  # of other kinds the kind, then "cone"
 
 
@@ -278,10 +278,10 @@ def _matrix(instance: Instance, sizes: Sizes) -> tuple[MatrixFacts | None, tuple
     if sizes.conic is None:
         return None, (), "not built, no conic solver takes the problem"
     rows = sum(c.count * (c.size * (c.size + 1) // 2 if c.kind == "psd" else c.size) for c in sizes.cones)
-    loops = [line(instance.checked, c) for c in instance.program.constraints]
+    lines = [line(instance.checked, c) for c in instance.program.constraints]
     dims = instance.sizes()
-    blocks = sum(d.constraint.family.dim.value(dims) for d in loops if d.loop and d.constraint.family)
-    if rows > MOST_ROWS or blocks > MOST_BLOCKS:
+    blocks = sum(d.constraint.family.dim.value(dims) for d in lines if d.loop and d.constraint.family)
+    if rows > MOST_ROWS or blocks + len(lines) > MOST_BLOCKS:
         in_blocks = f" in {counted(blocks, 'separate block')}" if blocks else ""
         return (
             None,

@@ -1,7 +1,6 @@
-"""The facts of a program as plain data, and those of its text.
+"""The facts of a program as frozen data, which the renderers only arrange, and those of its text.
 
-Facts are plain frozen data, which the renderers only arrange. Those of the text alone are its lines typeset,
-the curvature of every node, its bound in words.
+Those of the text alone are its lines typeset, the curvature of every node, its bound in words.
 """
 
 from collections.abc import Mapping

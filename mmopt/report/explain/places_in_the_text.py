@@ -41,6 +41,7 @@ class Places:
         self.starts = [0, *accumulate(len(line) + 1 for line in lines)]
         self.lets = {let.name: let.expr for let in split_lets(written)[1]}
         self.lines = {c.name: c.relation for c in written.constraints}
+        self.objective = written.objective
         self.nodes: dict[Span, list[Expr]] = {}
         wholes = [written.objective, *self.lets.values()]
         wholes += [side for r in self.lines.values() for side in (r.left, r.right)]
@@ -61,8 +62,9 @@ class Places:
         return None if node is None else self._place(node)
 
     def of_line(self, name: str) -> Location | None:
-        """The place of a constraint's relation; None for another line."""
-        return self._place(self.lines[name]) if name in self.lines else None
+        """The place of a constraint's relation, of the objective by the name ""; None for another line."""
+        line = self.lines.get(name) if name else self.objective
+        return None if line is None else self._place(line)
 
     def _place(self, node: Expr | Relation) -> Location:
         """The place of a node as written."""

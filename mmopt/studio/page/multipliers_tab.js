@@ -24,7 +24,7 @@ export class MultipliersTab {
   draw(solution, most) {
     const numbers = solution.multipliers.flatMap((m) => m.values.map((start, i) => ({ m, i, start, value: start })));
     if (!numbers.length) {
-      this.idle(solution.has_certificate ? "This bound takes no multipliers that could be set." : "This program has no multipliers: no line of it bounds its optimum by them.");
+      this.idle(solution.bounded_by ? `The bound is that of ${solution.bounded_by}: choose that program to set its multipliers.` : solution.has_certificate ? "This bound takes no multipliers that could be set." : "This program has no multipliers: no line of it bounds its optimum by them.");
       return;
     }
     this.count += 1;

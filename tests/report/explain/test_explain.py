@@ -22,6 +22,7 @@ from mmopt.compiler import bind, cones, lower, scale, variables
 from mmopt.errors import OptionError, ProgramError, ResultError
 from mmopt.language import check, program_names
 from mmopt.numerics.arrays import rounded
+from mmopt.report.explain.compiled_and_solved_facts import MOST_BLOCKS
 from mmopt.report.explain.explained_facts import Compiled, NodeFacts, SolvedLine
 
 BAD = """program bad
@@ -416,6 +417,9 @@ def test_a_matrix_that_would_take_a_while_is_not_built() -> None:
         "cones"
     )
     assert c.sizes is not None and c.sizes.cones
+    lines = "\n".join(f"    c{i}: x >= {i}" for i in range(MOST_BLOCKS + 1))
+    many = Program.parse(f"program many\nchoose\n    x: scalar\nminimize x\nsubject to\n{lines}\n")
+    assert compiled(explain(many)).matrix is None
 
 
 def test_the_choice_of_a_solver() -> None:

@@ -86,8 +86,10 @@ def reads_as_its_nodes(program: Program) -> tuple[int, int]:
                 read = meant(read_at(program, where, isinstance(node.expr, Entries)), program)
                 assert node.expr in (read, taken_as_one(read, scope)), text_at(program, where).text
         where = places.of_line(line.name)
-        assert (where is None) == (line.constraint is None)
-        if where is not None and line.constraint is not None:
+        assert where is not None
+        if line.constraint is None:
+            assert where == places.of(line.sides[0].expr)
+        else:
             read_line = parse_relation(text_at(program, where))
             written = next(c for c in surveyed.checked.written.constraints if c.name == line.name)
             assert read_line == written.relation
