@@ -221,12 +221,12 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # standard input is for ourselves
     forks = "--fork" in sys.argv
     context: Any = multiprocessing.get_context("fork" if forks else "spawn")
-    if forks:
-        for name in program_names():  # kernels and searches know a program by comparing it with these
-            shipped(name)
     with contextlib.suppress(EOFError, ConnectionError):
         while True:
             task = parent.recv()
+            if forks and task.has_points:
+                for name in program_names():  # kernels and searches know a program by comparing it with these
+                    shipped(name)
             if forks and task.needs_conic:
                 _preload()
             inlet, outlet = context.Pipe(duplex=False)
