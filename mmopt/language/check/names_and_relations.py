@@ -6,11 +6,11 @@ Where an expression does not have the curvature that its place needs, a hint say
 where there is none.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from mmopt.language.atoms.expression_types import Curvature, Dim, Type, column, matrix
 from mmopt.language.atoms.table_of_atoms import ATOMS
@@ -25,7 +25,7 @@ from mmopt.language.check.infer_types import (
 from mmopt.language.syntax.exact_rewriting import Sum, product, sum_of_multiples
 from mmopt.language.syntax.parse_and_write_expressions import to_source
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.source_text import Source
+from mmopt.language.syntax.source_text import Mistakes, Source
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Assignment,
@@ -34,6 +34,7 @@ from mmopt.language.syntax.syntax_tree import (
     Declaration,
     Entries,
     Expr,
+    Family,
     Name,
     Number,
     Relation,
@@ -43,6 +44,8 @@ from mmopt.language.syntax.syntax_tree import (
     names_in,
     transpose,
 )
+
+T = TypeVar("T")
 
 # name -> its meaning. The binder computes them.
 SOURCES: Mapping[str, str] = MappingProxyType(
@@ -100,13 +103,14 @@ def _surplus(r: Relation) -> Expr:
 
 @dataclass
 class Names:
-    """The names defined so far; ``fail`` and all checks raise :class:`~mmopt.errors.ProgramError`."""
+    """The names defined so far; checks raise :class:`~mmopt.errors.ProgramError`, which ``look`` notes."""
 
     source: Source
     types: dict[str, Type] = field(default_factory=dict)
     dims: set[str] = field(default_factory=set)
     hints: dict[str, str] = field(default_factory=dict)
     orders: Sequence[Constraint] = ()  # the lines of ``require`` that may give signs
+    mistakes: Mistakes = field(default_factory=Mistakes)
 
     def scope(self) -> Scope:
         """The names defined so far, as expressions see them."""
@@ -115,6 +119,34 @@ class Names:
         facts: list[Sum] = [{Name(dim, Span(1, 1)): Fraction(1), None: Fraction(-1)} for dim in self.dims]
         facts += map(sum_of_multiples, surplus)
         return Scope(self.source, dict(self.types), frozenset(self.dims), {}, dict(self.hints), facts=facts)
+
+    def look(
+        self,
+        check: Callable[[], T],
+        *exprs: Expr,
+        uses: Iterable[str] = (),
+        defines: Iterable[str] = (),
+        family: Family | None = None,
+    ) -> T | None:
+        """The result of a check of expressions; None after a mistake, which is noted.
+
+        Where they use something broken, their parts that do not are looked at, and nothing else.
+        """
+        with self.mistakes.noting(defines):
+            if self.mistakes.spare({*uses}.union(*map(names_in, exprs))):
+                return check()
+            self.mistakes.broken.update(defines)
+            for e in exprs:
+                self._search(e, self.scope().inside(family))
+        return None
+
+    def _search(self, expr: Expr, scope: Scope) -> None:
+        """Check the largest parts that use nothing broken."""
+        if self.mistakes.spare(names_in(expr)):
+            infer(expr, scope)
+            return
+        for part, inner in typed_parts(expr, scope):
+            self._search(part, inner)
 
     def infer(self, expr: Expr) -> Type:
         """The type of an expression of the names defined so far."""

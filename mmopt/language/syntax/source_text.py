@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, NoReturn
 
-from mmopt.errors import Location, ProgramError
+from mmopt.errors import MOST_OTHERS, Location, ProgramError
 from mmopt.language.syntax.syntax_tree import Span
 
 MAX_BYTES = 200_000
@@ -130,25 +130,48 @@ class Source:
 
 @dataclass
 class Mistakes:
-    """The first mistake of each statement of a program; ``broken``: the names that are not defined for it."""
+    """The first mistake of each statement of a program; ``broken``: the names that are not defined for it.
+
+    ``is_unsure``: a dimension, or a name, that is not defined may follow from another mistake.
+    """
 
     errors: list[ProgramError] = field(default_factory=list)
     broken: set[str] = field(default_factory=set)
+    is_unsure: bool = False
 
     @contextmanager
-    def noting(self, uses: Iterable[str] = (), defines: Iterable[str] = ()) -> Iterator[None]:
-        """Note the mistake that ends the block, unless it follows from a name that is broken."""
+    def noting(self, defines: Iterable[str] = ()) -> Iterator[None]:
+        """Note the mistake that ends the block; what the block defines is broken then."""
         try:
             yield
         except ProgramError as error:
-            if self.broken.isdisjoint(uses):
+            if not (self.is_unsure and error.message.endswith((" is not defined", " is not a dimension"))):
                 self.errors.append(error)
+            # A name that is taken was meant to be another, which is missing then.
+            self.is_unsure |= error.message.endswith((" is defined twice", " is a dimension already"))
             self.broken.update(defines)
 
-    def refuse(self) -> None:
-        """Raise the first mistake in the text, with the others, if there are any."""
-        kept = {(error.message, error.where): error for error in reversed(self.errors)}
-        ordered = sorted(kept.values(), key=lambda e: (e.where.line, e.where.column) if e.where else (0, 0))
+    def spare(self, names: Iterable[str]) -> bool:
+        """Whether none of the names is broken, nor the result of a broken step."""
+        return self.broken.isdisjoint(name.partition(".")[0] for name in names)
+
+    def refuse(self, note: str = "") -> None:
+        """Raise the first mistake in the text, with the others, if there are any; a name is missing once.
+
+        ``note`` stands below the last one of several.
+        """
+        kept: dict[object, list[ProgramError]] = {}
+        for error in sorted(self.errors, key=lambda e: (e.where.line, e.where.column) if e.where else (0, 0)):
+            is_missing = error.message.endswith(" is not defined")
+            kept.setdefault(error.message if is_missing else (error.message, error.where), []).append(error)
+        ordered = [same[0] for same in kept.values()]
+        for first, *same in kept.values():
+            lines = sorted({e.where.line for e in (first, *same) if e.where})[1:]
+            if lines:
+                also = f"also on line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}"
+                first.hint = "; ".join(filter(None, [first.hint, also]))
+        for last in ordered[: MOST_OTHERS + 1][-1:] if note and len(ordered) > 1 else ():
+            last.hint = "\n  ".join(filter(None, [last.hint, note]))
         for first in ordered[:1]:
             first.others = tuple(ordered[1:])
             raise first
