@@ -139,7 +139,8 @@ def _check_sections(
         _define(let, partial(names.compute, let), names)
     written = program
     try:
-        mistakes.refuse()
+        for error in mistakes.errors:
+            raise error
         program = expand(written, names)
     except ProgramError:
         sound = _sound_part(written, names)
@@ -247,7 +248,7 @@ def _declare_givens(program: Program, names: Names) -> None:
                 _check_source(program, d, d.source_span)
         # A given introduces the dimensions that it names alone.
         names.dims |= {dim.name for dim in d.dims if dim.name}
-        mistakes.is_unsure |= d.kind == "dim" or len(AXES.get(d.source, d.dims)) != len(d.dims)
+        mistakes.is_unsure |= d.name in mistakes.broken and (d.kind == "dim" or d.source in AXES)
     for d in program.givens:
         with mistakes.noting([d.name]):
             if d.name not in mistakes.broken:

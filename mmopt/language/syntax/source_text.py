@@ -148,7 +148,7 @@ class Mistakes:
             if not (self.is_unsure and error.message.endswith((" is not defined", " is not a dimension"))):
                 self.errors.append(error)
             # A name that is taken was meant to be another, which is missing then.
-            self.is_unsure |= error.message.endswith((" is defined twice", " is a dimension already"))
+            self.is_unsure |= error.hint.endswith("another name")
             self.broken.update(defines)
 
     def spare(self, names: Iterable[str]) -> bool:
@@ -231,13 +231,14 @@ class Text:
         return self.span(self.start, self.end)
 
     def span(self, start: int, end: int) -> Span:
-        """The span of ``whole[start:end]``, as far as it lies on its first line."""
-        row, newline = self.whole.count("\n", 0, start), self.whole.rfind("\n", 0, start)
-        return Span(
-            self.line + row,
-            start - newline if row else start + self.column,
-            max(1, len(self.whole[start:end].split("\n")[0].rstrip())),
-        )
+        """The span of ``whole[start:end]``; its width is that on its first line."""
+
+        def place(at: int) -> tuple[int, int]:
+            row, newline = self.whole.count("\n", 0, at), self.whole.rfind("\n", 0, at)
+            return self.line + row, at - newline if row else at + self.column
+
+        width = max(1, len(self.whole[start:end].split("\n")[0].rstrip()))
+        return Span(*place(start), width, place(end))
 
     def at(self, token: Token) -> Span:
         """The span of a token."""
@@ -267,12 +268,13 @@ class Text:
         self.source.require(holds, self.place, message, hint)
 
     def fail_at(self, token: Token | None, message: str, hint: str = "") -> NoReturn:
-        """Raise a :class:`~mmopt.errors.ProgramError` at a token, or at the first character."""
+        """Raise a :class:`~mmopt.errors.ProgramError` at a token, or the part (the statement, if empty)."""
         first = self.whole_tokens[0].start if self.whole_tokens else self.start
         if token is not None and token.depth == 0 and "\n" in self.whole[first : token.start]:
             goes_on = "indented deeper, this line goes on with the statement above"
             hint = "; ".join(filter(None, [hint, goes_on]))
-        self.source.fail(self.at(token) if token else self.span(self.start, self.start + 1), message, hint)
+        where = self if self.text or not self.whole_tokens else self.cut(first, self.whole_tokens[-1].end)
+        self.source.fail(self.at(token) if token else where.place, message, hint)
 
     def limit(self) -> None:
         """Refuse a statement that is too long."""
@@ -310,9 +312,7 @@ def _tokens(text: Text) -> Iterator[Token]:
         if token.text in PAIRS:
             opened.append(token)
             if len(opened) > MAX_DEPTH:
-                text.fail_at(
-                    token, f"more than {MAX_DEPTH} brackets inside each other", "split it with 'let'"
-                )
+                text.fail(f"more than {MAX_DEPTH} brackets inside each other", "split it with 'let'")
     if opened:
         last = opened[-1]
         text.fail_at(
