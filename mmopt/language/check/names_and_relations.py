@@ -6,11 +6,11 @@ Where an expression does not have the curvature that its place needs, a hint say
 where there is none.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from mmopt.language.atoms.expression_types import Curvature, Dim, Type, column, matrix
 from mmopt.language.atoms.table_of_atoms import ATOMS
@@ -25,7 +25,7 @@ from mmopt.language.check.infer_types import (
 from mmopt.language.syntax.exact_rewriting import Sum, product, sum_of_multiples
 from mmopt.language.syntax.parse_and_write_expressions import to_source
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.source_text import Source
+from mmopt.language.syntax.source_text import Mistakes, Source
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Assignment,
@@ -34,6 +34,7 @@ from mmopt.language.syntax.syntax_tree import (
     Declaration,
     Entries,
     Expr,
+    Family,
     Name,
     Number,
     Relation,
@@ -43,6 +44,8 @@ from mmopt.language.syntax.syntax_tree import (
     names_in,
     transpose,
 )
+
+T = TypeVar("T")
 
 # name -> its meaning. The binder computes them.
 SOURCES: Mapping[str, str] = MappingProxyType(
@@ -100,13 +103,14 @@ def _surplus(r: Relation) -> Expr:
 
 @dataclass
 class Names:
-    """The names defined so far; ``fail`` and all checks raise :class:`~mmopt.errors.ProgramError`."""
+    """The names defined so far; checks raise :class:`~mmopt.errors.ProgramError`, which ``look`` notes."""
 
     source: Source
     types: dict[str, Type] = field(default_factory=dict)
     dims: set[str] = field(default_factory=set)
     hints: dict[str, str] = field(default_factory=dict)
     orders: Sequence[Constraint] = ()  # the lines of ``require`` that may give signs
+    mistakes: Mistakes = field(default_factory=Mistakes)
 
     def scope(self) -> Scope:
         """The names defined so far, as expressions see them."""
@@ -115,6 +119,34 @@ class Names:
         facts: list[Sum] = [{Name(dim, Span(1, 1)): Fraction(1), None: Fraction(-1)} for dim in self.dims]
         facts += map(sum_of_multiples, surplus)
         return Scope(self.source, dict(self.types), frozenset(self.dims), {}, dict(self.hints), facts=facts)
+
+    def look(
+        self,
+        check: Callable[[], T],
+        *exprs: Expr,
+        uses: Iterable[str] = (),
+        defines: Iterable[str] = (),
+        family: Family | None = None,
+    ) -> T | None:
+        """The result of a check of expressions; None after a mistake, which is noted.
+
+        Where they use something broken, their parts that do not are looked at, and nothing else.
+        """
+        with self.mistakes.noting(defines):
+            if self.mistakes.spare({*uses}.union(*map(names_in, exprs))):
+                return check()
+            self.mistakes.broken.update(defines)
+            for e in exprs:
+                self._search(e, self.scope().inside(family))
+        return None
+
+    def _search(self, expr: Expr, scope: Scope) -> None:
+        """Check the largest parts that use nothing broken."""
+        if self.mistakes.spare(names_in(expr)):
+            infer(expr, scope)
+            return
+        for part, inner in typed_parts(expr, scope):
+            self._search(part, inner)
 
     def infer(self, expr: Expr) -> Type:
         """The type of an expression of the names defined so far."""
@@ -365,7 +397,32 @@ SIDES_IN_WORDS = {
     "concave": "the larger side has",
     "affine": "both sides of '==' have",
 }
-RULES = "the rules: python -m pydoc mmopt.language"
+# The rule that failed and a way out, by words of the reason; the last one is about any other.
+RULES = {
+    "a sum of a convex": "what is convex and what is concave add up to what may be neither: leave one "
+    "of them out, or put something affine there",
+    "product": "a product keeps the curvature of a factor where all others are given, of a sign: fix one as "
+    "a parameter, or alternate between them in a procedure",
+    "quotient": "a quotient is convex where a constant >= 0 is divided by what is concave and > 0: put "
+    "something given above, or below",
+    "that is chosen": "make it a parameter, which is given",
+    "extreme": "sums and extremes of all entries are not curved as the matrix is: take its trace, its diag, "
+    "lambda_max or lambda_min",
+    "an entry of": "only the diagonal of such a matrix is curved as the matrix is: take diag(F), or "
+    "trace(P @ F) with P psd",
+    "a block": "blocks are affine: choose a variable in place of the curved one, and compare both in a line",
+    "the trace of": "a trace of P @ F is curved as F is where P is psd: declare it psd, or write W.T @ W",
+    "larg": "a largest value is convex of what is convex, and nothing else: put something convex there",
+    "small": "a smallest value is concave of what is concave, and nothing else: put something concave there",
+    "sum of squares": "quad_over_lin(x, y) is convex of an affine x and a concave y > 0: put something "
+    "affine in place of what is curved",
+    "": "an atom is convex or concave of what is affine, and of what is curved only where it rises or falls "
+    "to fit: put something affine there",
+}
+BOTH_SIDES = (
+    "the smaller side may be convex, the larger one concave, both affine: an increasing function of both "
+    "sides can be left out; else put something affine on one side"
+)
 SYMMETRIC = (
     "declare a name psd or symmetric; in a sum, write each product with its transpose, as in A @ Q + "
     "Q @ A.T, and a factor before both: t * (A @ Q + Q @ A.T)"
@@ -439,7 +496,7 @@ def check_curvature_of_sides(c: Constraint, types: tuple[Type, Type], scope: Sco
         as_whole = "as a whole, not entry by entry (compare with << or >>, or take its diag)"
         by_entry = "entry by entry, not as a whole (compare with <= or >=)"
         scope.source.require(
-            not is_other, e.span, f"{wanted}, and it is {word} {as_whole if t.loewner else by_entry}", RULES
+            not is_other, e.span, f"{wanted}, and it is {word} {as_whole if t.loewner else by_entry}"
         )
 
 
@@ -473,9 +530,10 @@ def refuse_curvature(expr: Expr, inferred: Type, what: str, scope: Scope, turned
     ``turned``: what to do where the curvature is the opposite one.
     """
     if inferred.curvature is not Curvature.UNKNOWN:
-        scope.source.fail(expr.span, f"{what}, and it is {inferred.curvature.value}", turned or RULES)
+        scope.source.fail(expr.span, f"{what}, and it is {inferred.curvature.value}", turned or BOTH_SIDES)
     culprit, inner = _culprit(expr, inferred, scope)
-    scope.source.fail(culprit.span, f"{what}, and here is {inferred.why}", advice(culprit, inner) or RULES)
+    rule = next(text for words, text in RULES.items() if words in inferred.why)
+    scope.source.fail(culprit.span, f"{what}, and here is {inferred.why}", advice(culprit, inner) or rule)
 
 
 def _culprit(expr: Expr, inferred: Type, scope: Scope) -> tuple[Expr, Scope]:

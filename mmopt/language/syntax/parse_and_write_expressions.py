@@ -8,7 +8,6 @@ where they are needed.
 import ast
 import warnings
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
 from itertools import accumulate, pairwise, takewhile
 from typing import NoReturn
 
@@ -55,8 +54,8 @@ COMPARED: dict[type[ast.cmpop], str] = {
 }
 # Relations that no constraint may have: why, and what to write.
 REFUSED = {
-    "<": ("stands only under 'require', without 'for': what may be chosen is a closed set", "<="),
-    ">": ("stands only under 'require', without 'for': what may be chosen is a closed set", ">="),
+    "<": ("stands only under 'require', without 'for': a limit includes its border", "<="),
+    ">": ("stands only under 'require', without 'for': a limit includes its border", ">="),
     "=": ("is not a relation of a constraint", "=="),
     "!=": ("is not a relation of a constraint", "=="),
 }
@@ -110,9 +109,7 @@ class _Reader:
 
     def too_deep(self) -> NoReturn:
         """Refuse a tree of too many operations inside each other."""
-        self.text.fail_at(
-            None, f"more than {MAX_NESTING} operations inside each other", "split it with 'let'"
-        )
+        self.text.fail(f"more than {MAX_NESTING} operations inside each other", "split it with 'let'")
 
     def limit(self, tree: ast.expr) -> None:
         """Refuse a tree that is too deep, without recursion."""
@@ -131,8 +128,7 @@ class _Reader:
     def span(self, node: ast.expr | ast.keyword) -> Span:
         """The place of a node of Python's tree, without the brackets around the text."""
         start = max(self.text.start, self.offset(node.lineno, node.col_offset))
-        end = self.offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
-        return self.text.span(start, max(end, start + 1))
+        return self.text.span(start, max(self.offset(*_end_of(node)), start + 1))
 
     def fail(self, node: ast.expr | ast.keyword, message: str, hint: str = "") -> NoReturn:
         """Raise a :class:`~mmopt.errors.ProgramError` at a node."""
@@ -192,8 +188,9 @@ class _Reader:
                 families.append(Family(target.id, dim, self.span(target)))
             for condition in loop.ifs:
                 where.append(self.condition(condition))
-        start, end = self.span(body), self.span(node)  # which has the brackets of the call
-        span = replace(start, width=max(start.width, end.column + end.width - 1 - start.column))
+        # The clauses end before the bracket of the call, which Python counts in.
+        first, last = (self.offset(*at) for at in ((body.lineno, body.col_offset), _end_of(node)))
+        span = self.text.cut(first, last - 1).place
         return Entries(self.expr(body), tuple(families), tuple(where), span)
 
     def condition(self, node: ast.expr) -> Relation:
@@ -267,8 +264,7 @@ class _Reader:
                 self.fail(
                     node.func,
                     "only an atom can be called, by its bare name",
-                    instead(ast.unparse(node))
-                    or "no library is needed: atoms have bare names (python -m pydoc mmopt.language)",
+                    instead(ast.unparse(node)) or "no library is needed: atoms have bare names",
                 )
             case _:
                 self.fail(node.func, "only an atom can be called", "a product is written with * or @")
@@ -314,6 +310,11 @@ class _Reader:
         if name == "huber" and len(args) == 1:
             args = (*args, Number(1.0, self.span(node)))
         return name, args
+
+
+def _end_of(node: ast.expr | ast.keyword) -> tuple[int, int]:
+    """Line and column, in bytes, after a node of Python's tree."""
+    return node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
 
 
 def _commas_of_clauses(text: Text) -> Iterator[int]:

@@ -320,7 +320,7 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
     objective, value = one(sense, parse_expr, None), one("value", parse_expr, None)
     steps, starts, search = each("steps", step), each("start", start), each("search", assignment)
     repair, neighbours = each("repair", assignment), one("neighbours", neighbourhood, None)
-    mistakes.refuse()
+    mistakes.refuse("names and shapes are checked once these are mended")
     declared = {a.name: a.declared for a in (*parameters, *lets) if a.declared}
     declared |= {d.name: d for d in (*givens, *choose)}
     fields: dict[str, Any] = {

@@ -147,7 +147,7 @@ def _lines_of_sections(source: Source) -> Iterator[tuple[str, Span, int, list[st
         bare = line.rstrip()
         is_empty = not bare or bare.lstrip().startswith("#")
         if not is_empty and bare[0] not in " \t":
-            name = _section_name(source, number, bare)
+            name = _section_name(source, number, bare, "" if current else "a text starts with: program NAME")
             if current:
                 yield current
             rest = bare[len(name) :].lstrip(":").lstrip()
@@ -164,8 +164,8 @@ def _lines_of_sections(source: Source) -> Iterator[tuple[str, Span, int, list[st
         yield current
 
 
-def _section_name(source: Source, number: int, line: str) -> str:
-    """The name with which a line begins; ProgramError where that is no section."""
+def _section_name(source: Source, number: int, line: str, first: str) -> str:
+    """The name with which a line begins; ProgramError where that is no section, of the first line so."""
     if match := _NAME.match(line):
         return match.group()
     source.require(
@@ -182,6 +182,7 @@ def _section_name(source: Source, number: int, line: str) -> str:
         hint = f"write: {CALLED[word]}"
     elif not hint.startswith("did") and re.match(r"\w+\s*[^\w\s]|\W", line):
         hint = "a statement inside a section is indented"
+    hint = hint if hint.startswith("did") else first or hint
     source.fail(Span(number, 1, len(word)), f"there is no section '{word}'", hint)
 
 
