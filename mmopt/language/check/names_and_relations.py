@@ -401,6 +401,8 @@ SIDES_IN_WORDS = {
 RULES = {
     "a sum of a convex": "what is convex and what is concave add up to what may be neither: leave one "
     "of them out, or put something affine there",
+    "a factor of unknown sign": "a factor keeps the curvature, or turns it, by its sign: say it under "
+    "'require', or as the name is declared, for example u: vector[n] >= 0",
     "product": "a product keeps the curvature of a factor where all others are given, of a sign: fix one as "
     "a parameter, or alternate between them in a procedure",
     "quotient": "a quotient is convex where a constant >= 0 is divided by what is concave and > 0: put "

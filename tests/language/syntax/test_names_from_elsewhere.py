@@ -211,7 +211,7 @@ def test_arguments_stand_in_place_and_calls_inside_are_replaced(subtests: pytest
         "np.vstack((A, B, A))": (
             "vstack([A, B]) is [[A], [B]], where both are matrices; of vectors it has rows, [[A.T], [B.T]]"
         ),
-        "f.g(x)": "no library is needed: atoms have bare names (python -m pydoc mmopt.language)",
+        "f.g(x)": "no library is needed: atoms have bare names",
         "norm(x + y, 3)": "not in the language: sum(abs(x + y)**3) is its power 3, and least at the "
         "same point",
     }

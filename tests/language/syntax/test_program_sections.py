@@ -147,7 +147,7 @@ CASES = [
     ("-" * 20_000 + "sum(u)", "a statement of more than 4000 characters", 5),
     ("(" * 5_000 + "sum(u)" + ")" * 5_000, "a statement of more than 4000 characters", 5),
     ("(" * 5_000, "a statement of more than 4000 characters", 5),
-    ("(" * 41 + "sum(u)" + ")" * 41, "more than 40 brackets inside each other", 45),
+    ("(" * 41 + "sum(u)" + ")" * 41, "more than 40 brackets inside each other", 5),
     ("-" * 700 + "sum(u)", "more than 100 operations inside each other", 5),
     ("-" * 100 + "sum(u)", "more than 100 operations inside each other", 5),
     (" + ".join(["sum(u)"] * 100), "more than 100 operations inside each other", 5),
