@@ -1,6 +1,7 @@
 """The server answers its own page alone, whatever is sent, and its processes end.
 
-Guards mmopt/studio/server.py and mmopt/studio/lanes.py.
+Guards mmopt/studio/server.py, mmopt/studio/lanes.py, mmopt/studio/calls.py and
+mmopt/comparison/isolated_tasks.py.
 """
 
 import http.client
