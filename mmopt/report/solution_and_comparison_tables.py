@@ -663,8 +663,10 @@ def solved_workload(value: object, workload: WorkloadLike) -> Workload:
     resolved = as_workload(workload)
     theirs = getattr(value, "workload_hash", resolved.hash)
     if theirs != resolved.hash:
-        message = f"the solution is for the workload {theirs[:12]}…, this one is {resolved.hash[:12]}…"
-        raise ResultError(message, hint="give the workload that was solved")
+        raise ResultError(
+            f"the solution is for the workload {theirs[:12]}…, this one is {resolved.hash[:12]}…",
+            hint="give the workload that was solved",
+        )
     return resolved
 
 
