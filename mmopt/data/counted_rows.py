@@ -517,8 +517,7 @@ def coded_rows(
         ).cast("int16" if a.size + STRAYS < 2**15 else "int64")
         for i, (a, one) in enumerate(coded)
     }
-    others = {name: inner[name] for name in (*lines, *in_part, *person)}
-    return inner.select(**codes, **others)
+    return inner.select(**codes, **{name: inner[name] for name in (*lines, *in_part, *person)})
 
 
 @contextmanager

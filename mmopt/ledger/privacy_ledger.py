@@ -395,23 +395,27 @@ class Ledger(Tabular):
         remaining, what = left(self.account), terms.measure
         lowered = "" if terms.total == terms.declared else f", lowered since from {shown(terms.declared)}"
         overspent = "" if remaining >= 0 else "; MORE THAN THE TOTAL: nothing can be released"
+        amounts = f"(epsilon, delta) = {', '.join(epsilon_deltas(used))}" if what == "rho" else ""
         rows = [
             ("data set", terms.data_set),
             ("total", f"{what} {shown(terms.total)}{lowered} ({MEASURES[what]})"),
             ("spent", f"{what} {shown(used)}{overspent}"),
+            *([("amounts to", amounts)] if amounts else []),
             ("left", f"{what} {shown(max(remaining, Fraction(0)), is_left=True)}"),
             ("neighbours", Neighbours.of(terms.neighbours).words),
             ("created", terms.created),
         ]
-        if what == "rho":
-            rows.insert(3, ("amounts to", f"(epsilon, delta) = {', '.join(epsilon_deltas(used))}"))
         if terms.partition is not None:
-            rows.append(("partition", f"by '{terms.partition}': the largest sum over its parts counts"))
-            parts = [(f"left for '{part}'", left(self.account, part)) for part in self._parts()]
-            parts.append(("left for other parts", left_for_new_part(self.account)))
+            parts = [
+                *((f"left for '{part}'", left(self.account, part)) for part in self._parts()),
+                ("left for other parts", left_for_new_part(self.account)),
+            ]
             rows += [
-                (name, f"{what} {shown(max(left_there, Fraction(0)), is_left=True)}")
-                for name, left_there in parts
+                ("partition", f"by '{terms.partition}': the largest sum over its parts counts"),
+                *(
+                    (name, f"{what} {shown(max(left_there, Fraction(0)), is_left=True)}")
+                    for name, left_there in parts
+                ),
             ]
         if unconfirmed := [str(entry.number) for entry in self.account.entries if entry.state == "spent"]:
             rows.append(("not confirmed", f"{', '.join(unconfirmed)}: no folder is known; counted in full"))

@@ -380,8 +380,13 @@ def _strategies(ranked: Ranking, outcomes: Sequence[Outcome]) -> Iterator[Table]
     numbers = (*["value"] * scaled, *["privacy cost"] * ranked.by_cost, "total error", "rmse")
     ordered = [o for o in best_first(ranked, outcomes) if o.noise]
     for noise in dict.fromkeys(o.noise for o in ordered):
-        same = [o for o in ordered if o.noise == noise]
-        yield _table(f"Strategies, {noise} noise", numbers, same, outcomes, cells)
+        yield _table(
+            f"Strategies, {noise} noise",
+            numbers,
+            [o for o in ordered if o.noise == noise],
+            outcomes,
+            cells,
+        )
 
 
 def _work(outcome: Outcome) -> Row:
