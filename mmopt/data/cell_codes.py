@@ -317,15 +317,15 @@ def code_of(attribute: Attribute, reading: Reading, null: Sequence[str] = ()) ->
 
 def _words(attribute: Attribute, reading: Reading, null: Sequence[str]) -> list[Any]:
     """The tests whether a row holds a blank or a word for missing: as a text, a number, a day."""
-    tests = []
-    if reading.written is not None and (null or _texts(attribute) or reading.written.type().is_string()):
-        tests.append(_is_among(uncollated(bare(reading.written.cast("string"))), ["", *null]))
+    written, kinds = reading.written, _kinds(attribute)
+    is_text = written is not None and (null or _texts(attribute) or written.type().is_string())
     numbers = tuple(float(word) for word in null if re.search(_MANTISSA + _SHORT, word))
-    if numbers and "numbers" in _kinds(attribute):
-        tests.append(_holds(reading, numbers))
-    if null and "dates" in _kinds(attribute):
-        tests.append(_is_among(uncollated(reading.number.cast("string")), null))
-    return tests
+    days = [uncollated(reading.number.cast("string"))] if null and "dates" in kinds else []
+    return [
+        *([_is_among(uncollated(bare(written.cast("string"))), ["", *null])] if is_text else []),
+        *([_holds(reading, numbers)] if numbers and "numbers" in kinds else []),
+        *(_is_among(day, null) for day in days),
+    ]
 
 
 def _stray(attribute: Attribute, reading: Reading, words: Sequence[Any]) -> Any:

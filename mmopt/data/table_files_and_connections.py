@@ -23,7 +23,7 @@ message of a driver that cannot connect, except PostgreSQL's.
 import csv
 import glob
 import gzip
-import importlib.util
+import importlib
 import io
 import os
 import re
@@ -34,26 +34,23 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import IO, Any, Literal, cast
 from urllib.parse import urlsplit
 
 from mmopt.errors import DataError, Location, suggest
 
 
-def _loaded_when_used(name: str) -> ModuleType:
-    """A library that is imported when a name of it is first used: each of these takes 0.2 to 1 s."""
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.find_spec(name)
-    assert spec is not None and spec.loader is not None  # a dependency
-    spec.loader = importlib.util.LazyLoader(spec.loader)
-    sys.modules[name] = module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@dataclass(frozen=True)
+class _LoadedWhenUsed:
+    """A library whose names are looked up in it when they are used: to load one takes 0.2 to 1 s."""
+
+    library: str
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self.library), name)
 
 
-duckdb, ibis, pa = map(_loaded_when_used, ("duckdb", "ibis", "pyarrow"))
+duckdb, ibis, pa = map(_LoadedWhenUsed, ("duckdb", "ibis", "pyarrow"))
 
 Kind = Literal["csv", "parquet", "duckdb", "sqlite"]
 

@@ -580,14 +580,15 @@ def _release(manifest: Mapping[str, Any], answers: Frame) -> Iterator[str]:
 
 def _made_with(c: Contents) -> Iterator[str]:
     """The versions, and the hashes by which queries, files and strategy are recognised."""
-    s, rows = c.solution, [("mmopt", version())]
-    if s is not None and not s.template:
-        rows += [row for row in s.rows() if row[0] == "solver"]
-        rows.append(("program, SHA-256", s.about_program()["program"]["sha256"]))
-    if c.workload is not None:
-        rows.append(("queries, hash", c.workload.hash))
-    if c.file_hash:
-        rows.append(("workload file, SHA-256", c.file_hash))
+    solved = None if c.solution is None or c.solution.template else c.solution
+    program = {} if solved is None else solved.about_program()["program"]
+    rows = [
+        ("mmopt", version()),
+        *(row for row in (() if solved is None else solved.rows()) if row[0] == "solver"),
+        *([("program, SHA-256", program["sha256"])] if program else []),
+        *([] if c.workload is None else [("queries, hash", c.workload.hash)]),
+        *([("workload file, SHA-256", c.file_hash)] if c.file_hash else []),
+    ]
     if c.manifest is not None:
         versions = ", ".join(f"{name} {number}" for name, number in c.manifest["versions"].items())
         rows += [("released with", versions), ("measured strategy, hash", c.manifest["strategy"]["hash"])]
