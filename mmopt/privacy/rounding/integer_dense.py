@@ -264,6 +264,11 @@ class Reconstruction:
     left: Implicit
     right: Array
 
+    @property
+    def matrix(self) -> Array:
+        """R itself."""
+        return self.left.apply(self.right.T).T
+
     def apply(self, answers: Array) -> Array:
         """R x (m,) for answers x (k,)."""
         return np.array(self.left.apply(self.right @ answers))

@@ -77,8 +77,7 @@ INTEGER = [name for name in CASES if name != "real, rank 3"]
 def same_answers(rounded: IntegerStrategy, workload: Workload, bias: float = 1e-12) -> None:
     """Unbiased: the queries come back from the rounded matrix, whatever the data."""
     assert rounded.matrix.dtype == np.int64
-    matrix = rounded.reconstruction.left.matrix() @ rounded.reconstruction.right
-    off = np.abs(matrix @ rounded.matrix - workload.queries).max()
+    off = np.abs(rounded.reconstruction.matrix @ rounded.matrix - workload.queries).max()
     assert off <= bias * np.abs(workload.queries).max() and rounded.bias <= bias
     assert rounded.loss <= WORTH_SAYING
 
