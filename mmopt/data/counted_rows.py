@@ -52,7 +52,7 @@ from mmopt.data.cell_codes import (
 )
 from mmopt.data.draft_workload import null_key
 from mmopt.data.open_table import OF_PERSONS, TableColumns, is_table
-from mmopt.data.table_files_and_connections import called, hash_of
+from mmopt.data.table_files_and_connections import called, hash_of, ibis
 from mmopt.errors import DataError, counted
 from mmopt.privacy.rounding.norms_and_measured_integers import MAX_ROWS
 from mmopt.request.domain_data_and_query_keys import SPELLING_RULES, is_delimiter, spelling_problem
@@ -90,8 +90,6 @@ def weights_of(
     ------
     DataError : the column is of a type that holds no numbers.
     """
-    import ibis
-
     use = "; the weight of a line is a whole number"
     hint = "name another column with 'weight', or leave it out: each line is a row then"
     column = _of_kinds(("string", "integer", "floating", "decimal"), column, table, name, use, hint)
@@ -418,8 +416,6 @@ def kept_rows(coded: Any, attributes: Sequence[Attribute], unit: Neighbours, sal
     coded : Ibis table with a code for each attribute, in columns called ``code_name``, and ``person``.
     salt : a public text, the same wherever the same rows have to be kept.
     """
-    import ibis
-
     names = [code_name(i) for i in range(len(attributes))]
     has_cell: Any = ibis.literal(True)
     for attribute, name in zip(attributes, names, strict=True):
@@ -521,8 +517,7 @@ def coded_rows(
         ).cast("int16" if a.size + STRAYS < 2**15 else "int64")
         for i, (a, one) in enumerate(coded)
     }
-    others = {name: inner[name] for name in (*lines, *in_part, *person)}
-    return inner.select(**codes, **others)
+    return inner.select(**codes, **{name: inner[name] for name in (*lines, *in_part, *person)})
 
 
 @contextmanager
@@ -531,8 +526,6 @@ def nested_selects_kept() -> Iterator[None]:
 
     Else it would be computed at each use.
     """
-    import ibis
-
     fuse_selects = ibis.options.sql.fuse_selects
     ibis.options.sql.fuse_selects = False
     try:

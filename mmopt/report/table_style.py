@@ -4,6 +4,7 @@ Tables fit 80 columns, and stay readable without colours.
 """
 
 import math
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -111,16 +112,8 @@ def more_rows(count: int, indent: str = "") -> list[Row]:
 
 def paragraphs(text: str) -> Text:
     """Prose, to be wrapped to the width of the screen; indented lines stay as they are."""
-    lines: list[str] = []
-    open_line = False
-    for line in text.split("\n"):
-        is_prose = bool(line) and not line[0].isspace()
-        if is_prose and open_line:
-            lines[-1] += f" {line}"
-        else:
-            lines.append(line)
-        open_line = is_prose
-    return cell("\n".join(lines))
+    # Lines that begin without a space, one after the other, are one.
+    return cell(re.sub(r"^(\S.*)\n(?=\S)", r"\1 ", text, flags=re.MULTILINE))
 
 
 def figure(value: float | None, digits: int = 6, up: bool | None = None) -> str:

@@ -5,9 +5,10 @@ A block is a list of queries on one attribute. Products and marginals are made o
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 
@@ -69,12 +70,9 @@ _RIVALS = (
 _DELIMITER_HINT = "for example '~', or the word tab; a quote cannot be one"
 
 
-@dataclass(frozen=True)
-class Rules:
-    """The rules for table values outside the domain and for missing ones, unless an attribute has its own."""
-
-    outside: str = "refuse"
-    missing: str = "refuse"
+#: The rules for table values outside the domain and for missing ones, unless an attribute has its own.
+Rules = Mapping[str, str]
+REFUSED: Rules = MappingProxyType(dict.fromkeys(_RULE_KEYS, "refuse"))
 
 
 @dataclass(frozen=True)
@@ -127,7 +125,7 @@ def read_rules(node: YamlNode) -> tuple[Rules, TableOptions]:
         for key in ("table", "weight")
         if (value := data.get(key)) is not None
     }
-    return Rules(**rules), TableOptions(
+    return {**REFUSED, **rules}, TableOptions(
         **options,
         delimiter=data.read("delimiter", _delimiter, None),
         null=data.read(
@@ -208,8 +206,8 @@ def _attribute(key: Scalar, node: YamlNode, rules: Rules) -> tuple[Attribute, Ce
             column=form.read("column", lambda node: text(node, f"column of {what}"), name),
             encoding=encoding,
             groups=form.read("groups", lambda node: _groups(node, cells), {}),
-            outside=_rule(form, "outside", rules.outside, cells),
-            missing=_rule(form, "missing", rules.missing, cells),
+            outside=_rule(form, "outside", rules["outside"], cells),
+            missing=_rule(form, "missing", rules["missing"], cells),
         )
     return attribute, cells
 
@@ -548,15 +546,15 @@ class _EntryReader:
             for attributes in sets:
                 suffix = ", ".join(attributes) or "total"
                 self._add(entry, {name: block[name] for name in attributes}, title and f"{title}: {suffix}")
-        elif form == "marginal":
+            return
+        if form == "marginal":
             factors = {name: self._identities[name] for name in self._attributes(value, "marginal")}
-            self._add(entry, factors, title)
         else:
             factors = {
                 key.text: read_block(block, find_attribute(key, self.vocabularies))
                 for key, block in mapping(value, "product").entries
             }
-            self._add(entry, factors, title)
+        self._add(entry, factors, title)
 
     def _add(self, entry: Map, factors: dict[str, Factor], name: str) -> None:
         """Add a product of these factors by attribute, of totals else, with the options of its entry."""

@@ -182,8 +182,7 @@ def _of_sets(factor: Implicit, attribute: Attribute, chunks: list[_Sets]) -> _Ro
             texts.append(" or ".join([*named, *([f"{more} more"] if more > 1 else [])]))
         else:
             texts.append(labels[row])
-    column = np.array(texts, dtype=object)
-    return _RowMeanings(column, np.where(is_run, low, -1), np.where(is_run, high, -1))
+    return _RowMeanings(np.array(texts, dtype=object), np.where(is_run, low, -1), np.where(is_run, high, -1))
 
 
 def _without_name(label: str, name: str) -> str:
