@@ -23,8 +23,7 @@ import numpy as np
 import scipy.optimize
 
 from mmopt.compiler import Instance, Scaling, line, scale
-from mmopt.driver.judge.assemble_solution import assemble_solution, assigned_values
-from mmopt.driver.judge.score_and_meaning import Candidate, draw_value
+from mmopt.driver.judge import Candidate, assemble_solution, assigned_values, draw_value
 from mmopt.driver.run_solver import Best
 from mmopt.driver.task_and_plan import Task
 from mmopt.errors import SolverError

@@ -24,12 +24,15 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import is_shipped, scale
-from mmopt.compiler.reductions import SolvedPart
-from mmopt.driver.judge.assemble_solution import Ending, Stage, adopt, assemble_solution, combine_factors
-from mmopt.driver.judge.derived_bound import Derived
-from mmopt.driver.judge.score_and_meaning import (
+from mmopt.compiler import SolvedPart, is_shipped, scale
+from mmopt.driver.judge import (
     Candidate,
+    Derived,
+    Ending,
+    Stage,
+    adopt,
+    assemble_solution,
+    combine_factors,
     gap_of,
     improves,
     may_move,

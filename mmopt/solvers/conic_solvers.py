@@ -37,8 +37,7 @@ from typing import Any, TextIO
 import numpy as np
 import scipy.sparse as sp
 
-from mmopt.compiler import Cone, Lowered
-from mmopt.compiler.scale_numbers import DUST, FAR
+from mmopt.compiler import DUST, FAR, Cone, Lowered
 from mmopt.errors import OptionError, SolverError, suggest
 from mmopt.installation_and_files import version_of
 from mmopt.limits import Stop

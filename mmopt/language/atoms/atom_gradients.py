@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logsumexp as log_sum_exp, softmax
 
-from mmopt.numerics.arrays import Array
-from mmopt.numerics.float_functions import eigh
+from mmopt.numerics import Array, eigh
 
 # The derivative of a square root at 0 is infinite; a large number takes its place.
 LEAST_ROOT = 1e-100

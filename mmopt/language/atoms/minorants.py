@@ -47,9 +47,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from mmopt.numerics import ball_functions, balls, float_functions
-from mmopt.numerics.arrays import Array
-from mmopt.numerics.balls import Ball, exact
+from mmopt.numerics import Array, Ball, ball_functions, balls, exact, float_functions
 
 # c and, for each argument, p; None for a constant argument, whose part is in c.
 Minorant = tuple[Ball, tuple[Ball | None, ...]]

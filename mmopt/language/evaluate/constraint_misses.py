@@ -50,11 +50,20 @@ from mmopt.language.syntax.syntax_tree import (
     rewrite,
     walk,
 )
-from mmopt.numerics import float_functions
-from mmopt.numerics.arrays import Array, has_full_rank
-from mmopt.numerics.ball_functions import is_semidefinite
-from mmopt.numerics.balls import GROW, Ball
-from mmopt.numerics.component_arrays import Level, Split, Unlisted, absolute_sum, arrays_of, is_structured
+from mmopt.numerics import (
+    GROW,
+    Array,
+    Ball,
+    Level,
+    Split,
+    Unlisted,
+    absolute_sum,
+    arrays_of,
+    float_functions,
+    has_full_rank,
+    is_semidefinite,
+    is_structured,
+)
 
 PRODUCTS = frozenset({"mul", "matmul", "div"})
 SUMS = frozenset({"sum", "trace", "matmul"})

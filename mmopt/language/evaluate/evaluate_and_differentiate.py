@@ -48,8 +48,7 @@ from mmopt.language.syntax.syntax_tree import (
     rewrite,
     walk,
 )
-from mmopt.numerics import balls, float_functions
-from mmopt.numerics.arrays import Array, Ints
+from mmopt.numerics import Array, Ints, balls, float_functions
 
 
 @dataclass(frozen=True)

@@ -24,11 +24,24 @@ from mmopt.language.syntax.exact_rewriting import vectorised
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Apply, Block, Entries, Expr, Index, Meaning, walk
 from mmopt.limits import require_time
-from mmopt.numerics import ball_inverse, balls, float_functions
-from mmopt.numerics.arrays import Array, Ints
-from mmopt.numerics.balls import GROW, Ball, gamma
-from mmopt.numerics.component_arrays import Level, RootOfMeasure, Space, Split, Unlisted, is_structured
-from mmopt.numerics.float_functions import Diagonal, symmetric_part
+from mmopt.numerics import (
+    GROW,
+    Array,
+    Ball,
+    Ints,
+    Level,
+    RootOfMeasure,
+    Space,
+    Split,
+    Unlisted,
+    ball_inverse,
+    balls,
+    float_functions,
+    gamma,
+    is_structured,
+    symmetric_part,
+)
+from mmopt.numerics.float_functions import Diagonal
 
 
 @dataclass(frozen=True)
