@@ -105,18 +105,6 @@ def _tame(guess: Any) -> Array:
 # -- affine atoms: the adjoint
 
 
-def add(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
-    return NOTHING, (fitted(bar, near.points[0]), fitted(bar, near.points[1]))
-
-
-def sub(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
-    return NOTHING, (fitted(bar, near.points[0]), fitted(balls.neg(bar), near.points[1]))
-
-
-def neg(bar: Ball, near: Near, a: Ball | None) -> Minorant:
-    return NOTHING, (balls.neg(bar),)
-
-
 def mul(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
     if a is not None:
         return NOTHING, (None, fitted(balls.mul(bar, a), near.points[1]))
@@ -133,29 +121,15 @@ def matmul(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
     if a.mid.ndim == 2:
         return NOTHING, (None, balls.matmul(balls.transpose(a), bar))
     # A number, or a row: bar times a.
-    return NOTHING, (None, balls.mul(bar, a) if np.ndim(near.points[1]) == 1 else _outer(a, bar))
-
-
-def _outer(a: Ball, b: Ball) -> Ball:
-    """The outer product of two vectors."""
-    return balls.mul(a[:, None], b[None, :])
-
-
-def transpose(bar: Ball, near: Near, a: Ball | None) -> Minorant:
-    return NOTHING, (balls.transpose(bar),)
+    return NOTHING, (
+        None,
+        balls.mul(bar, a) if np.ndim(near.points[1]) == 1 else balls.mul(a[:, None], bar[None, :]),
+    )
 
 
 def total(bar: Ball, near: Near, a: Ball | None, axis: int | None = None) -> Minorant:
     wide, shape = spread(bar, axis), np.shape(near.points[0])
     return NOTHING, (Ball(np.broadcast_to(wide.mid, shape), np.broadcast_to(wide.rad, shape)),)
-
-
-def trace(bar: Ball, near: Near, a: Ball | None) -> Minorant:
-    return NOTHING, (balls.mul(bar, exact(np.eye(len(near.points[0])))),)
-
-
-def diag(bar: Ball, near: Near, a: Ball | None) -> Minorant:
-    return NOTHING, (balls.diag(bar),)
 
 
 # -- entry by entry: tangents
@@ -418,15 +392,17 @@ def _of_dual(
     return NOTHING, (Ball(np.where(z == 0, 0.0, p.mid), np.where(z == 0, 0.0, p.rad)),)
 
 
-def _length(a: Ball, axis: int | None) -> Ball:
-    return balls.sqrt(balls.total(balls.mul(a, a), axis=axis))
-
-
 def length(bar: Ball, near: Near, a: Ball | None, axis: int | None = None) -> Minorant:
     """The rule of Euclidean norms, and of the Frobenius norm."""
     point = np.nan_to_num(near.points[0])
     sizes = np.linalg.norm(point) if axis is None else np.linalg.norm(point, axis=axis, keepdims=True)
-    return _of_dual(bar, near, axis, point / np.where(sizes > 0, sizes, 1.0), _length)
+    return _of_dual(
+        bar,
+        near,
+        axis,
+        point / np.where(sizes > 0, sizes, 1.0),
+        lambda z, axis: balls.sqrt(balls.total(balls.mul(z, z), axis=axis)),
+    )
 
 
 def norm_inf(bar: Ball, near: Near, a: Ball | None, axis: int | None = None) -> Minorant:
