@@ -146,8 +146,7 @@ def _continue_slowly(task: Task, first: Solution) -> Solution:
     # The warnings of a second way are about a limit of its own where its time was over.
     limit = task.overrides.get("time_limit")
     more = f" ({limit:g} s): allow more time" if stop == Stop.TIME and limit else ""
-    ended = f"{stop}{more}; {_gap_words(best)}"
-    warnings = (ended,) if is_worse or stop == Stop.TIME else second.warnings
+    warnings = (f"{stop}{more}; {_gap_words(best)}",) if is_worse or stop == Stop.TIME else second.warnings
     return replace(
         best,
         reductions=(*first.reductions, *second.reductions),
@@ -219,8 +218,7 @@ def _solve_whole(task: Task) -> Solution:
         best.stages = [*ending.stages, {**by, "objective": point.objective}]
         ending = replace(ending, **best.scored(point))
     if derived.stop != Stop.REACHED:
-        gap = least_gap(task.instance, derived.objective, derived)
-        why = stopped_early(task.instance, ending, gap)
+        why = stopped_early(task.instance, ending, least_gap(task.instance, derived.objective, derived))
         derived = replace(derived, warnings=(*derived.warnings, *why))
     is_bounded = derived.bound is not None or (derived.derived or Derived(None)).bound is not None
     # Two more solves are for programs whose solver struggled.

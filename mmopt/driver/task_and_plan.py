@@ -425,5 +425,6 @@ class Task:
         """Report the state of a solve, if the caller has a ``report``."""
         if self.report is not None:
             figures = (self.program.name, solver, seconds, iterations, objective, bound, self.program.sense)
-            is_logarithmic = self.instance.checked.is_logarithmic
-            self.report(Progress(*figures, certified, predicted, is_logarithmic, solves))
+            self.report(
+                Progress(*figures, certified, predicted, self.instance.checked.is_logarithmic, solves)
+            )

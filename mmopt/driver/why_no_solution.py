@@ -231,8 +231,7 @@ def origin(instance: Instance) -> dict[str, Array]:
 
 def elastic_form(instance: Instance, names: Collection[str]) -> Instance | None:
     """The constraints named, where each gives way by the slack, which is minimized; None as ``changed``."""
-    named = [c for c in instance.program.constraints if c.name in names]
-    if not named:
+    if not (named := [c for c in instance.program.constraints if c.name in names]):
         return None
     parts = [relaxed(instance, c) for c in named]
     units = {name: d for _, units in parts for name, d in units.items()}
@@ -404,8 +403,7 @@ def find_growth(instance: Instance, scaled: Instance, scaling: Scaling, clock: C
     direction = {
         d.name: _without_noise(d, moved[d.name] / longest) * factor[d.name] for d in instance.program.choose
     }
-    growth = _growth_along(instance, _straight(start, direction), STEPS_FROM_BOX, ())
-    if growth is None:
+    if (growth := _growth_along(instance, _straight(start, direction), STEPS_FROM_BOX, ())) is None:
         powers = {d.name: _powers(d, ends[0][d.name], ends[1][d.name]) for d in instance.program.choose}
         growth = _growth_along(
             instance, lambda step: {n: v * step ** powers[n] for n, v in start.items()}, STEPS_FROM_BOX, ()

@@ -66,7 +66,7 @@ from mmopt.driver.task_and_plan import FEW_CELLS, Report, SolvePlan, Task, plan_
 from mmopt.errors import Error, OptionError, SolverError, TooLargeError, UnsuitableError, suggest
 from mmopt.exchange import led_from_columns
 from mmopt.installation_and_files import parse_json
-from mmopt.language import Checked, Program, check, shipped
+from mmopt.language import Program, check, shipped
 from mmopt.language.syntax.syntax_tree import names_in
 from mmopt.limits import Stop, deadline
 from mmopt.numerics import Array, Kronecker, numbers, rounded
@@ -253,7 +253,14 @@ def certify(
     if point is None:
         check_adopts(parsed, norm)
         named = named_givens(givens, parsed, workload)
-        if (plan := plan_of_product(check(parsed), workload, given, passed, named)) is not None:
+        # In factors where strategy and multipliers are products, and the cells many.
+        is_product = (
+            workload.n > FEW_CELLS
+            and isinstance(given, ProductStrategy)
+            and given.sizes == workload.domain.shape
+            and all(isinstance(value, Kronecker) for value in passed.values())
+        )
+        if is_product and (plan := plan_in_factors(check(parsed), workload, named)) is not None:
             each = partial(
                 certify,
                 program=parsed,
@@ -771,25 +778,6 @@ def missed_as_given(instance: Instance, values: Mapping[str, Array]) -> list[str
         return []
     off = rounded(worst.amount, 2, up=True, layout="e")
     return [f"as given the point {worst.missed(instance, off)}: it was repaired"]
-
-
-def plan_of_product(
-    checked: Checked,
-    workload: Workload,
-    given: Any,
-    multipliers: Mapping[str, Any],
-    givens: Mapping[str, Any],
-) -> SolvePlan | None:
-    """The plan by which a strategy is certified in factors.
-
-    None where the strategy, the workload or the multipliers are no product, or the cells few.
-    """
-    is_product = (
-        isinstance(given, ProductStrategy)
-        and given.sizes == workload.domain.shape
-        and all(isinstance(value, Kronecker) for value in multipliers.values())
-    )
-    return plan_in_factors(checked, workload, givens) if is_product and workload.n > FEW_CELLS else None
 
 
 def certified_product(

@@ -294,9 +294,8 @@ class Recheck:
         objective, graded : as recomputed, and its grade; no gap is checked without an objective.
         derived : the bound read off the constraints again, where the file has one.
         """
-        s = self.solution
         compute = self.error_bound if instance.program.bound == "l2_strategy" else certify
-        bound = self.rows.figure("bound", s.bound, compute, within=self.within)
+        bound = self.rows.figure("bound", self.solution.bound, compute, within=self.within)
         if objective is not None:
             self.gap(gap_of(instance.checked, objective, bound))
         is_derived = derived is not None and bound is not None and bound == derived.bound

@@ -321,8 +321,7 @@ def _not_proved(instance: Instance, names: Callable[[str], Any]) -> str:
     program = instance.program
     declared = [*program.givens, *(p.declared for p in program.parameters if p.declared is not None)]
     # A Gram matrix of the workload is one but for its rounding, which is judged apart.
-    passed = [d.name for d in declared if d.kind == "psd" and (d.name in instance.passed or not d.source)]
-    for name in passed:
+    for name in [d.name for d in declared if d.kind == "psd" and (d.name in instance.passed or not d.source)]:
         if not ball_functions.is_semidefinite(balls.exact(instance.env[name])):
             return f"'{name}' is declared psd, which is not proved of its numbers"
     doubtful = [

@@ -42,9 +42,7 @@ def matmul(a: Array, b: Array, value: Any, bar: Any) -> tuple[Array, Array]:
         return bar * b, bar * a
     if a.ndim == 1:
         return b @ bar, np.outer(a, bar)
-    if b.ndim == 1:
-        return np.outer(bar, b), a.T @ bar
-    return bar @ b.T, a.T @ bar
+    return np.outer(bar, b) if b.ndim == 1 else bar @ b.T, a.T @ bar
 
 
 def root(a: Array, value: Array, bar: Array) -> tuple[Array]:

@@ -338,9 +338,7 @@ def root(bar: Ball, near: Near, a: Ball | None) -> Minorant:
 
 def _split(p: Ball, near: Near, at: int, value: Ball | None) -> tuple[Ball, Ball | None]:
     """The share in the constant c of a constant argument (``value``), or the p of one that is chosen."""
-    if value is not None:
-        return balls.mul(p, value), None
-    return NOTHING, fitted(p, near.points[at])
+    return (NOTHING, fitted(p, near.points[at])) if value is None else (balls.mul(p, value), None)
 
 
 def _both(one: Ball, two: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
@@ -443,8 +441,7 @@ def logdet(bar: Ball, near: Near, a: Ball | None) -> Minorant:
     """
     slope = slope_of(bar, near)
     n = len(slope)
-    point = float_functions.psd_floor(_tame(near.points[0]))
-    for tried in (slope, float_functions.inv(point), np.eye(n)):
+    for tried in (slope, float_functions.inv(float_functions.psd_floor(_tame(near.points[0]))), np.eye(n)):
         k = exact((tried + tried.T) / 2)
         volume = ball_functions.log_determinant(k)
         if np.isfinite(volume.rad):
@@ -577,8 +574,7 @@ def eigenvalue(sign: int) -> Callable[..., Minorant]:
 def kron(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
     """For each entry of the chosen factor, the products of the other one's entries with ``bar`` added up."""
     (m, n), (p, q) = map(np.shape, near.points)
-    wide = ball_functions.kron(a or exact(np.ones((m, n))), b or exact(np.ones((p, q))))
-    product = balls.mul(bar, wide)
+    product = balls.mul(bar, ball_functions.kron(a or exact(np.ones((m, n))), b or exact(np.ones((p, q)))))
     parts = Ball(product.mid.reshape(m, p, n, q), product.rad.reshape(m, p, n, q))
     rows = balls.total(parts, axis=0 if a else 1)
     return NOTHING, (None, balls.total(rows, axis=1)) if a else (balls.total(rows, axis=2), None)

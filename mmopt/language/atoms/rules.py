@@ -121,9 +121,7 @@ def mul(a: Type, b: Type) -> Type:
     out = replace(_broadcast(a, b, a.sign * b.sign), psd=scalar_psd or (a.psd and b.psd))
     if a.is_constant:
         return _scaled(out, a, b)
-    if b.is_constant:
-        return _scaled(out, b, a)
-    return out.broken(a.why or b.why or TWO_CHOSEN)
+    return _scaled(out, b, a) if b.is_constant else out.broken(a.why or b.why or TWO_CHOSEN)
 
 
 def div(a: Type, b: Type) -> Type:
