@@ -180,9 +180,7 @@ class _BlockVisitor:
         other = set(kinds) - {"each"}
         _require(len(other) <= 1, f"'{expr.atom}' of numbers that are made of the parts in different ways")
         kind, same = min(other, default="each"), len(set(kinds)) == 1
-        if kind == "each":
-            return kind
-        if expr.atom == "add" and (same or kind != SUM):
+        if kind == "each" or (expr.atom == "add" and (same or kind != SUM)):
             return kind
         if expr.atom in ("mul", "div") and not same:
             at = kinds.index(kind)  # the other is a factor that is the same for all parts
@@ -383,8 +381,9 @@ def _typed(
     for d in program.choose:
         axes = zip(map(visitor.group, d.dims), degrees_of[d.name], strict=True)
         # Along a root's rows the degree is always 1/2: there only rotations act.
-        declared = (Axis(group, 0.5 if group == "root" else degree) for group, degree in axes)
-        visitor.names[d.name] = Acted(tuple(declared))
+        visitor.names[d.name] = Acted(
+            tuple(Axis(group, 0.5 if group == "root" else degree) for group, degree in axes)
+        )
     visitor.line = "the objective"
     visitor.visit(program.objective)
     multipliers: dict[str, tuple[Axis, ...]] = {}
