@@ -236,6 +236,11 @@ class _Procedure:
                         "sum of all arrays of the program",
                     )
 
+    def release_values(self) -> dict[str, Any]:
+        """All values, which this object drops, so that the caller alone keeps them in memory."""
+        env, self.env = self.env, {}
+        return env
+
     def run_repeat(self, loop: Repeat) -> None:
         """Repeat the steps of a block; its condition, its objective or a failure may end it early."""
         times = evaluate(loop.times, self.env)
@@ -349,8 +354,7 @@ def solve_procedure(task: Task, solve: Solve) -> Solution:
         warnings=tuple(dict.fromkeys(w for s in steps for w in s.warnings)) + tuple(run.warnings),
         steps=_numbered_steps(run.everything),
     )
-    env, run.env = run.env, {}  # dropped there, so that they are in memory once
-    return assemble_solution(instance, env, ending)
+    return assemble_solution(instance, run.release_values(), ending)
 
 
 def _numbered_steps(solved: Sequence[tuple[str, Solution]]) -> dict[str, Solution]:

@@ -144,9 +144,8 @@ class AttributeSymmetry:
         elif mean:
             rows = self.of_query(part, root, sums)
         else:
-            v, w = np.flatnonzero(self.classes == self.classes[np.argmax(self.orbit_of == part.labels[0])])[
-                :2
-            ]
+            first = np.argmax(self.orbit_of == part.labels[0])
+            v, w = np.flatnonzero(self.classes == self.classes[first])[:2]
             rows = np.linalg.norm(root[:, v] - root[:, w]).reshape(1, 1) / np.sqrt(2.0)
         most = 2 * part.dim if mean else part.dim
         out = stacked_root([rows], part.dim, most)

@@ -113,9 +113,8 @@ def merge_cells(instance: Instance, traits: Traits) -> MergeCells | None:
     """Merge attribute by attribute where that is possible, so that products stay products; else cells."""
     workload = instance.workload
     classes = workload.cell_classes
-    if int((classes < 0).sum()) and not traits.acts.allows(DROP_CELLS):
-        return None
-    if int(classes.max()) + 1 == workload.n:
+    has_to_stay = bool((classes < 0).any()) and not traits.acts.allows(DROP_CELLS)
+    if has_to_stay or int(classes.max()) + 1 == workload.n:
         return None
     if (reduced := _by_attribute(workload)) is None:
         if workload.m * workload.n > MOST_QUERY_ENTRIES:

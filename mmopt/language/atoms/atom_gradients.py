@@ -3,7 +3,7 @@
 A rule takes the arguments, the value and the derivative ``bar`` of some number by the value (of its
 shape), and gives that number's derivative by each argument (of its shape): Giles 2008, An extended
 collection of matrix derivative results, has the matrix ones with their proofs. Where an atom has no
-derivative (abs at 0, max between equals) it is a subgradient.
+derivative (abs at 0, max between equals) it is a subgradient. Rules of one line stand in the table's rows.
 
 abs, max and min can be rounded off: with ``rounding`` mu > 0 they are sqrt(x² + mu²) and mu times the
 logarithm of the sum of exp(±x / mu), which differ from them by at most mu (mu log of the number of

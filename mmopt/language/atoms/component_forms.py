@@ -354,8 +354,7 @@ def _on_vectors(system: Any, atom: str, args: tuple[Any, ...]) -> Any:
         case "sqrt", (Measure() as d,):
             return RootOfMeasure(d.space, d)
         case "sum", (Measure() as d,):
-            total = d.moments.total
-            return total if isinstance(system.exact(0.0), Ball) else float(total.mid)
+            return d.moments.total if isinstance(system.exact(0.0), Ball) else float(d.moments.total.mid)
     return None
 
 
@@ -376,10 +375,10 @@ def times_root(system: Any, matrix: Split, root: RootOfMeasure) -> Split | Weigh
     assert isinstance(root.space, Spanned)
     if (least := root.space.root_trace(lower, root.measure.mixture)) is not None:
         return WeighedQueries(root.space, system.exact(np.asarray(least)))
-    moments = root.measure.moments
-    parts = on_every_part(system, "matmul", matrix.parts, tuple(map(system.exact, moments.roots)))
+    roots = tuple(map(system.exact, root.measure.moments.roots))
+    parts = on_every_part(system, "matmul", matrix.parts, roots)
     if isinstance(parts[0], Ball):
-        parts = tuple(map(_widened, parts, moments.offs))
+        parts = tuple(map(_widened, parts, root.measure.moments.offs))
     return Split(matrix.rows, matrix.columns.abstract(matrix.columns.dims), parts)
 
 
