@@ -146,14 +146,13 @@ class Claim:
 
     def points(self, instance: Instance, options: Options, clock: Clock) -> Generator[Point, None, None]:
         """Points under the names of the instance's program, in its own scale."""
-        names = self.renaming.names
         for point in self.kernel.points(self.program, self.givens(instance), options, clock):
             if not point.variables:  # its own count alone, of which there may be many
                 yield point
                 continue
             yield replace(
                 point,
-                variables={names[n]: v for n, v in point.variables.items()},
+                variables={self.renaming.names[n]: v for n, v in point.variables.items()},
                 multipliers={self._key(n): v for n, v in point.multipliers.items()},
             )
 
@@ -343,8 +342,7 @@ def conic_solver(instance: Instance, name: str | SolverRow | None) -> SolverRow:
                 hint=f"these have it: {', '.join(able)}",
             )
     else:
-        rows = [r for r in SOLVERS if r.is_installed and not missing_cones(r, needed)]
-        if not rows:
+        if not (rows := [r for r in SOLVERS if r.is_installed and not missing_cones(r, needed)]):
             raise SolverError(f"no installed solver has all the cones that '{instance.program.name}' needs")
         row = quickest(rows, *size)
     refuse_too_large(instance.program.name, row, *size)

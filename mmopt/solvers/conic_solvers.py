@@ -37,8 +37,7 @@ from typing import Any, TextIO
 import numpy as np
 import scipy.sparse as sp
 
-from mmopt.compiler import Cone, Lowered
-from mmopt.compiler.scale_numbers import DUST, FAR
+from mmopt.compiler import DUST, FAR, Cone, Lowered
 from mmopt.errors import OptionError, SolverError, suggest
 from mmopt.installation_and_files import version_of
 from mmopt.limits import Stop
@@ -606,21 +605,16 @@ def read_log(path: Path, began: float) -> list[Iteration]:
     every, ended = 1, []
     with path.open(encoding="utf-8", newline="") as lines:
         for place, row in enumerate(csv.DictReader(lines)):
-            ended = _logged(row, began)
+            try:
+                values = [float(row[name]) for name in ("pobj", "dobj", "res_pri", "res_dual")]
+                ended = [Iteration(int(row["iter"]), began + float(row["time"]), *values)]
+            except (KeyError, TypeError, ValueError):  # a row that cannot be read
+                ended = []
             if place % every == 0:
                 iterations += ended
             if len(iterations) > MOST_READ:  # the log of a long run has a hundred megabytes
                 iterations, every = iterations[::2], 2 * every
     return iterations if iterations[-1:] == ended else iterations + ended
-
-
-def _logged(row: Mapping[str, str], began: float) -> list[Iteration]:
-    """The iteration in a row of the log; none where it cannot be read."""
-    try:
-        values = [float(row[name]) for name in ("pobj", "dobj", "res_pri", "res_dual")]
-        return [Iteration(int(row["iter"]), began + float(row["time"]), *values)]
-    except (KeyError, TypeError, ValueError):
-        return []
 
 
 @contextmanager

@@ -189,8 +189,7 @@ def _groups(factor: Factor) -> tuple[PieceRows, ...]:
         return (_closed(factor, 0, weights),)
     parts = list(_flat(factor, 0))
     rigid = [_closed(part, start, weights) for part, start in parts if is_rigid(part.kind, part.size)]
-    loose = [(part, start) for part, start in parts if not is_rigid(part.kind, part.size)]
-    if not loose:
+    if not (loose := [(part, start) for part, start in parts if not is_rigid(part.kind, part.size)]):
         return tuple(rigid)
     places = np.concatenate([start + np.arange(part.rows) for part, start in loose])
     return (*rigid, PieceRows(None, np.vstack([part.matrix() for part, _ in loose]), weights[places], places))
