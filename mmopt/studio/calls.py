@@ -35,6 +35,7 @@ from mmopt.privacy import Privacy
 from mmopt.privacy.noise import noise_for
 from mmopt.proof import bound_of
 from mmopt.report.charts import entries, error_curves
+from mmopt.report.explain import solved_lines
 from mmopt.report.explain.explained_facts import (
     NodeFacts,
     about_words,
@@ -56,7 +57,7 @@ from mmopt.workloads.factors_and_products import Explicit
 TEXT_BYTES = 16_384
 CELLS, QUERIES, ROWS = 64, 200, 128  # most cells; most queries and rows of a strategy that are shown
 MULTIPLIERS = 24  # most sliders
-SECONDS, CHECK_SECONDS = 60.0, 1.0  # time limits; the process is killed at ``hard_limit`` of them
+SECONDS, CHECK_SECONDS = 60.0, 5.0  # time limits; the process is killed at ``hard_limit`` of them
 CHECK_MEMORY, WORK_MEMORY = 2**30, 2 * 2**30  # bytes above the start of a process
 BESIDE = "identity", "workload"  # baselines whose errors are shown
 DELTA = 1e-6
@@ -456,9 +457,15 @@ def solution_facts(solution: Solution, workload: Workload, program: Program) -> 
         "has_certificate": program.certificate is not None or bool(program.bound),
         "bounded_by": program.bound,
         "multipliers": multiplier_facts(solution, program),
+        "variables": {name: np.asarray(value).tolist() for name, value in solution.variables.items()},
     }
-    if not facts["has_certificate"]:  # a bound off the lines is read near a point
-        facts["point"] = {name: np.asarray(value).tolist() for name, value in solution.variables.items()}
+    solved = solved_lines(program, workload, solution)
+    facts["legend"] = solved.legend
+    facts["lines"] = [
+        {"name": line.name, "count": line.count, "tight": line.tight, "total": finite(line.total)}
+        | {"largest": line.largest, "words": line.words}
+        for line in solved.lines
+    ]
     if solution.has_strategy:
         rows = entries(solution.strategy)[:ROWS]
         errors = error_curves(solution.strategy, workload, solution.program)
@@ -476,7 +483,8 @@ def solution_facts(solution: Solution, workload: Workload, program: Program) -> 
 
 
 def multiplier_facts(solution: Solution, program: Program) -> list[Json]:
-    """The multipliers that the bound is made of: those of a certificate; without one those of all lines.
+    """The multipliers that the bound is made of: those of a certificate; without one those of all lines,
+    of inequalities 0 or above.
 
     None where another program's solution has them; by ``bound l2_strategy`` every solution has its own.
     """
@@ -484,14 +492,15 @@ def multiplier_facts(solution: Solution, program: Program) -> list[Json]:
     if program.bound:
         values = {"sensitivity": solution.error_multipliers} if program.bound == "l2_strategy" else {}
     judge = Program.load(program.bound) if program.bound else program
-    signs = {m.key: bool(m.declaration.sign) for m in judge.multipliers}
+    lines = {c.name: c.relation.op in ("<=", ">=") for c in program.constraints}
+    signs = {m.key: bool(m.declaration.sign) for m in judge.multipliers} or lines
     return [
         {
             "name": name,
             "shape": np.shape(values[name]),
             "values": numbers_of(values[name]),
-            "lower": 0 if signs.get(name) else None,
+            "lower": 0 if is_signed else None,
         }
-        for name in signs or values
+        for name, is_signed in signs.items()
         if name in values
     ]

@@ -28,6 +28,7 @@ from mmopt.proof.saved_values_by_component import instance_by_component
 from mmopt.report.explain.compiled_and_solved_facts import compiled_facts, compiled_in_factors, solved_facts
 from mmopt.report.explain.explained_facts import (
     Facts,
+    SolvedFacts,
     Step,
     about_words,
     bound_facts,
@@ -46,7 +47,7 @@ from mmopt.results import Solution
 from mmopt.strategies import Strategy, StrategyOfFew, as_dense
 from mmopt.workloads import Workload
 
-__all__ = ["Explanation", "Step", "explain"]
+__all__ = ["Explanation", "Step", "explain", "solved_lines"]
 
 
 class Explanation(Facts):
@@ -116,6 +117,13 @@ def explain(
         givens = {**solution.givens, **(givens or {})}
     plan = None if queries is None else _planned(surveyed, queries, givens, solution)
     return _explained(surveyed, plan, solution)
+
+
+def solved_lines(program: Program, workload: Workload, solution: Solution) -> SolvedFacts:
+    """The figures and constraints of a solution of a program for a workload, without the rest of ``explain``."""
+    surveyed = survey(program)
+    plan = _planned(surveyed, workload, solution.givens, solution)
+    return solved_facts(surveyed.checked, solution, None if plan.factors else plan.instance)
 
 
 def _planned(

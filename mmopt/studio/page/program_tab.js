@@ -31,7 +31,7 @@ export class ProgramTab extends TreeView {
     const isCurved = program.lines.some((line) => line.blamed);
     fill(this.panel,
       el("h2", {}, program.title || program.name),
-      el("p", { class: "faint" }, [program.name, program.class, program.cite].filter(Boolean).join(" · ")),
+      el("p", { class: "faint" }, [program.name, isCurved ? "written as convex, and not so by the rules" : program.class, program.cite].filter(Boolean).join(" · ")),
       program.about.length > 0 && folded("What it is", () => paragraphs([program.about]), open.about, (is) => { open.about = is; }),
       el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "The program in formulas" },
         el("table", { class: "statements" }, el("tbody", {}, program.statements.map((statement) => el("tr", {},

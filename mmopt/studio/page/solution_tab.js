@@ -6,6 +6,9 @@ import { el, fill, folded, shown, shownGap, table } from "./dom.js";
 /** Labels of the rows that are shown above the list, or elsewhere. */
 const ABOVE = new Set(["program", "solver", "status", "objective", "bound", "gap", "seconds", "warning"]);
 
+/** The most entries of a vector that are shown in a line. */
+const SHORT = 12;
+
 /** The view; `jump(problem)` shows the place of one; it keeps the chosen epsilon and what is open from one solution to the next. */
 export class SolutionTab {
   constructor(panel, jump) {
@@ -62,6 +65,7 @@ export class SolutionTab {
       others.length > 0 && el("ul", { class: "rests" }, others.map((words) => el("li", {}, words))),
       textOf("error bound") && el("p", { class: "faint" }, `The ${up}bound is on this program's objective; the error bound is on the total error of every strategy, whatever its program.`),
       s.warnings.length > 0 && el("ul", { class: "rests wrong" }, s.warnings.map((words) => el("li", {}, words))),
+      this.point(s), this.lines(s),
       s.matrix && [el("h3", {}, "Strategy"), heatMap(s.matrix),
         this.folded("matrix", "The strategy as a table", () => table(["row", ...s.matrix.columns],
           s.matrix.rows.map((row, i) => [String(i + 1), ...row.map((x) => shown(x, 4))]),
@@ -70,6 +74,27 @@ export class SolutionTab {
       points.length > 1 && [el("h3", {}, "Gap against time"), gapChart(points),
         this.folded("points", "The points as a table", () => table(["seconds", "objective", "bound", "gap"],
           points.map((p) => [shown(p.seconds, 3), shown(p.objective), shown(p.bound), shownGap(p.gap)]), [0, 1, 2, 3], "Gap against time"))]);
+  }
+
+  /** The values of what is chosen: short ones in a line, the others in tables. */
+  point(s) {
+    return [el("h3", {}, "Point"), Object.entries(s.variables).map(([name, value]) => {
+      const rows = [value].flat().map((row) => [row].flat()), isMatrix = Array.isArray(value?.[0]);
+      if (!isMatrix && rows.length <= SHORT) {
+        return el("p", {}, `${name} = ${Array.isArray(value) ? `(${rows.map((row) => shown(row[0])).join(", ")})` : shown(value)}`);
+      }
+      return this.folded(`of ${name}`, `${name}, ${isMatrix ? `${rows.length} × ${rows[0].length}` : `${rows.length} entries`}`, () =>
+        table(["", ...rows[0].map((_, j) => String(j))], rows.map((row, i) => [String(i), ...row.map((x) => shown(x, 4))]), rows[0].map((_, j) => j + 1), name));
+    })];
+  }
+
+  /** Which lines are tight, and their multipliers. */
+  lines(s) {
+    if (!s.lines.length) return [];
+    return [el("h3", {}, "Lines"), table(["line", "tight rows", "multipliers"], s.lines.map((line) => [line.name,
+      line.count === null ? "" : `${line.tight} of ${line.count}`,
+      [line.largest.map(([label, value]) => (label === line.name ? shown(value) : `${label}: ${shown(value, 4)}`)).join(", ") || (line.words.includes("kept") ? "" : "0"), line.words].filter(Boolean).join("; ")]), [], "Lines at the point"),
+      s.legend && el("p", { class: "faint" }, s.legend)];
   }
 
   /** A part that stays open from one solution to the next. */

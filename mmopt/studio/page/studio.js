@@ -171,7 +171,7 @@ async function solve() {
     } else {
       store.solved = { key: keyOf(what), solution: null, points, what };
       views.solution.failed(last?.problem, last?.stop);
-      views.multipliers.idle();
+      views.multipliers.idle("The last solve ended without a solution, so there are no multipliers.");
     }
     end(work, last?.solution ? "Solved." : `No solution. ${last?.problem?.message ?? ""}`);
   } catch (error) {
@@ -255,8 +255,8 @@ async function compare(choice) {
 /** The bound that multipliers prove, for the text and workload as solved. */
 function askBound(multipliers) {
   const { text, workload: queries } = store.solved.what;
-  const { point } = store.solved.solution;
-  return call("bound", { text, workload: queries, multipliers, ...(point ? { point } : {}) });
+  const { has_certificate, variables } = store.solved.solution;
+  return call("bound", { text, workload: queries, multipliers, ...(has_certificate ? {} : { point: variables }) });
 }
 
 /** Dims results of another text or workload, and says so where no newer ones are on their way. */
@@ -413,8 +413,13 @@ async function start() {
     return;
   }
   try {
-    store.lists = await call("lists");
-    views.quiz.learn(store.lists.quiz);
+    const lists = await call("lists");
+    if (lists.problem) {
+      banner(`The studio is not ready: ${lists.problem.message}. Load this page again.`);
+      return;
+    }
+    store.lists = lists;
+    views.quiz.learn(lists.quiz);
   } catch (error) {
     failed(error);
     if (!error.isLost) banner(error.message);
