@@ -32,11 +32,13 @@ from mmopt.workloads.domain import Attribute, range_labels
 
 
 class Around(Implicit):
-    """A block with the rows and cells of another one, ``inner``, and further numbers."""
+    """A block with the rows of another one, ``inner``, its cells unless it has another size, and numbers."""
 
-    def __init__(self, inner: Implicit, numbers: np.typing.NDArray[np.generic]) -> None:
-        super().__init__(inner.size, inner.rows)
-        self.full_rank = inner.full_rank
+    def __init__(
+        self, inner: Implicit, numbers: np.typing.NDArray[np.generic], size: int | None = None
+    ) -> None:
+        super().__init__(inner.size if size is None else size, inner.rows)
+        self.full_rank = inner.full_rank and self.size == inner.size
         self.root_rounding = inner.root_rounding
         self.inner = inner
         self._numbers = numbers
@@ -226,77 +228,18 @@ def unit_rows(block: Implicit) -> tuple[float, Implicit]:
     return 1.0, RowWeighted(block.plain, (1.0 if weights is None else weights) / norms)
 
 
-class Reordered(Around):
-    """A block over the cells in another order: its first column is cell ``order[0]``, and so on."""
+class Placed(Around):
+    """A block whose column for each cell is a column of another one, that of number ``_place``."""
 
-    kind = "reordered"
-
-    def __init__(self, inner: Implicit, order: Ints) -> None:
-        super().__init__(inner, frozen(np.array([order, np.argsort(order)])))
-        self.order, self._place = self._numbers
-
-    def _take(self, index: Ints) -> Array:
-        return np.asarray(self.inner.take(index)[:, self._place])
-
-    def _gram(self) -> Array:
-        return np.asarray(self.inner.gram()[np.ix_(self._place, self._place)])
-
-    def _root(self) -> Array:
-        return np.asarray(self.inner.root()[:, self._place])
-
-    def _apply(self, x: Array) -> Array:
-        return self.inner.apply(x[..., self.order])
-
-    def _adjoint(self, y: Array) -> Array:
-        return np.asarray(self.inner.adjoint(y)[..., self._place])
-
-    def entrywise(self, norm: int) -> Implicit:
-        return Reordered(self.inner.entrywise(norm), self.order)
-
-    def column_powers(self, norm: int) -> Array:
-        return np.asarray(self.inner.column_powers(norm)[self._place])
-
-    def classes(self) -> Ints:
-        return ordered(super().classes()[self._place])
-
-    def spanning(self) -> Implicit:
-        return Identity(self.size) if self.full_rank else Reordered(super().spanning(), self.order)
-
-    def labels(self, attribute: Attribute) -> list[str]:
-        # Bins in another order are no bins; their labels still name each cell.
-        moved = Attribute(attribute.name, tuple(attribute.labels[i] for i in self.order))
-        return [f"{label} (reordered)" if label else "" for label in super().labels(moved)]
-
-    def describe(self) -> list[object]:
-        return [self.kind, self.size, self.inner.describe(), describe_array(self.order)]
-
-
-class Padded(Implicit):
-    """A block over the first cells; none of its queries counts the others.
-
-    Parameters
-    ----------
-    inner : M (m, k).
-    size : n > k; the matrix is (M 0).
-    """
-
-    def __init__(self, inner: Implicit, size: int) -> None:
-        super().__init__(size, inner.rows)
-        self.root_rounding = inner.root_rounding
-        self.inner = inner
-        self.kind = f"padded {inner.kind}"
-
-    @property
-    def title(self) -> str:
-        return self.inner.title
+    _place: Ints
 
     def _wide(self, values: Array) -> Array:
-        """Values with zeros for the other cells, along the last axis."""
-        return np.concatenate([values, np.zeros((*values.shape[:-1], self.size - self.inner.size))], axis=-1)
+        """The values of the other block's cells, along the last axis, for the cells of this one."""
+        return np.asarray(values[..., self._place])
 
     def _square(self, values: Array) -> Array:
-        """A square matrix with zeros for the other cells, both ways."""
-        return self._wide(self._wide(values).T)
+        """A square matrix over the other block's cells for the cells of this one, both ways."""
+        return self._wide(self._wide(values).T).T
 
     def _take(self, index: Ints) -> Array:
         return self._wide(self.inner.take(index))
@@ -310,20 +253,109 @@ class Padded(Implicit):
     def _root(self) -> Array:
         return self._wide(self.inner.root())
 
-    def _apply(self, x: Array) -> Array:
-        return self.inner.apply(x[..., : self.inner.size])
-
     def _adjoint(self, y: Array) -> Array:
         return self._wide(self.inner.adjoint(y))
+
+    def column_powers(self, norm: int) -> Array:
+        return self._wide(self.inner.column_powers(norm))
+
+    def classes(self) -> Ints:
+        return ordered(super().classes()[self._place])
+
+
+class Reordered(Placed):
+    """A block over the cells in another order: its first column is cell ``order[0]``, and so on."""
+
+    kind = "reordered"
+
+    def __init__(self, inner: Implicit, order: Ints) -> None:
+        super().__init__(inner, frozen(np.array([order, np.argsort(order)])))
+        self.order, self._place = self._numbers
+
+    def _apply(self, x: Array) -> Array:
+        return self.inner.apply(x[..., self.order])
+
+    def entrywise(self, norm: int) -> Implicit:
+        return Reordered(self.inner.entrywise(norm), self.order)
+
+    def spanning(self) -> Implicit:
+        return Identity(self.size) if self.full_rank else Reordered(super().spanning(), self.order)
+
+    def labels(self, attribute: Attribute) -> list[str]:
+        # Bins in another order are no bins; their labels still name each cell.
+        moved = Attribute(attribute.name, tuple(attribute.labels[i] for i in self.order))
+        return [f"{label} (reordered)" if label else "" for label in super().labels(moved)]
+
+    def describe(self) -> list[object]:
+        return [self.kind, self.size, self.inner.describe(), describe_array(self.order)]
+
+
+class AtLevel(Placed):
+    """A block over the sets of cells that a level of an attribute names: each query counts whole sets.
+
+    Parameters
+    ----------
+    inner : M (m, k), over the sets.
+    level : the level as an attribute, with a label for each set.
+    set_of_cell : (n,) the number of each cell's set; the matrix is M with these columns.
+    """
+
+    kind = "level"
+
+    def __init__(self, inner: Implicit, level: Attribute, set_of_cell: Ints) -> None:
+        super().__init__(inner, set_of_cell, len(set_of_cell))
+        self.level, self._place, self._sizes = level, set_of_cell, np.bincount(set_of_cell)
+        # An error in a column comes as often as the column.
+        self.root_rounding *= math.sqrt(self._sizes.max() / self._sizes.min())
+
+    def _apply(self, x: Array) -> Array:
+        by_set = x[..., np.argsort(self._place, kind="stable")]
+        return self.inner.apply(np.add.reduceat(by_set, np.cumsum(self._sizes) - self._sizes, axis=-1))
+
+    def entrywise(self, norm: int) -> Implicit:
+        return AtLevel(self.inner.entrywise(norm), self.level, self._place)
+
+    def spanning(self) -> Implicit:
+        return AtLevel(self.inner.spanning(), self.level, self._place)
+
+    def viewed(self, attribute: Attribute) -> tuple[Implicit, Attribute]:
+        return self.inner, self.level
+
+    def labels(self, attribute: Attribute) -> list[str]:
+        return self.inner.labels(self.level)
+
+    def describe(self) -> list[object]:
+        return [self.kind, self.level.name, *super().describe()[1:]]
+
+
+class Padded(Placed):
+    """A block over the first cells; none of its queries counts the others.
+
+    Parameters
+    ----------
+    inner : M (m, k).
+    size : n > k; the matrix is (M 0).
+    """
+
+    def __init__(self, inner: Implicit, size: int) -> None:
+        super().__init__(inner, np.empty(0), size)
+        self.kind = f"padded {inner.kind}"
+
+    @property
+    def title(self) -> str:
+        return self.inner.title
+
+    def _wide(self, values: Array) -> Array:
+        return np.concatenate([values, np.zeros((*values.shape[:-1], self.size - self.inner.size))], axis=-1)
+
+    def _apply(self, x: Array) -> Array:
+        return self.inner.apply(x[..., : self.inner.size])
 
     def squared_lengths(self, directions: Array) -> Array:
         return self.inner.squared_lengths(directions[: self.inner.size])
 
     def entrywise(self, norm: int) -> Implicit:
         return Padded(self.inner.entrywise(norm), self.size)
-
-    def column_powers(self, norm: int) -> Array:
-        return self._wide(self.inner.column_powers(norm))
 
     def classes(self) -> Ints:
         return np.pad(self.inner.classes(), (0, self.size - self.inner.size), constant_values=-1)
@@ -339,9 +371,6 @@ class Padded(Implicit):
         first = attribute if attribute.declared == size else Attribute(attribute.name, labels)
         (whole,) = range_labels(first, [(0, size - 1)])
         return [label or whole for label in self.inner.labels(first)]
-
-    def holdings(self) -> Iterator[tuple[int, int]]:
-        yield from self.inner.holdings()
 
     def describe(self) -> list[object]:
         return ["padded", self.size, self.inner.describe()]
