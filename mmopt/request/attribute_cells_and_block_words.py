@@ -260,9 +260,7 @@ def read_encoding(form: Map, name: str, names: set[str]) -> tuple[tuple[str, ...
     ):
         if form.get(key) is not None and kind != home:
             fail(form.key(key), f"{what} has {words.format(kind)}")
-    levels: Levels = {}
-    if kind == "nested":
-        node, levels = _nested(form, node, name, names)
+    node, levels = _nested(form, node, name, names) if kind == "nested" else (node, {})
     readers: dict[str, Callable[[YamlNode, str], tuple[tuple[str, ...], Encoding]]] = {
         "values": _values,
         "nested": _values,
@@ -348,8 +346,8 @@ def _categories(node: YamlNode, what: str) -> tuple[tuple[str, ...], Categories]
 def _nested(form: Map, node: YamlNode, name: str, names: set[str]) -> tuple[ListNode, Levels]:
     """The leaves of a tree, and its levels; a leaf that is higher up is a set of its own below."""
     what = f"nested of attribute '{name}'"
-    fields = record(form, f"attribute '{name}'", form.by_key, ("levels",)).by_key
-    levels = [scalar(item, f"each level of attribute '{name}'") for item in items(fields["levels"], "levels")]
+    listed = record(form, f"attribute '{name}'", form.by_key, ("levels",)).by_key["levels"]
+    levels = [scalar(item, f"each level of attribute '{name}'") for item in items(listed, "levels")]
     branches = [
         *(
             _branches_in_file(node, levels, name)
@@ -364,6 +362,8 @@ def _nested(form: Map, node: YamlNode, name: str, names: set[str]) -> tuple[List
         f"{what} is {len(deepest)} deep here, expected {len(levels) + 1}: "
         f"{', '.join([*(level.text for level in levels), name])}",
     )
+    # With a column for each level names may repeat between branches: each has those above it in front.
+    start = 0 if isinstance(column := form.get("column"), ListNode) and len(column.items) > 1 else -1
     result: Levels = {}
     for level in levels:
         require(
@@ -374,25 +374,32 @@ def _nested(form: Map, node: YamlNode, name: str, names: set[str]) -> tuple[List
         names.add(level.text)
         first: dict[str, tuple[Scalar, ...]] = {}
         tops = [branch[: len(result) + 1] for branch in branches]
-        for top in tops:
-            earlier = first.setdefault(top[-1].text, top)
+        result[level.text] = tuple("/".join(one.text for one in top[start:]) for top in tops)
+        for top, label in zip(tops, result[level.text], strict=True):
+            earlier = first.setdefault(label, top)
             require(
                 [one.text for one in earlier] == [one.text for one in top],
                 top[-1],
-                f"level '{level.text}' has '{top[-1].text}' in two branches, first in "
+                f"level '{level.text}' has '{label}' in two branches, first in "
                 f"{earlier[-1].where.inside(column=True)}",
                 "give each a name of its own",
             )
-        result[level.text] = tuple(top[-1].text for top in tops)
-    return ListNode(node.where, len(branches), tuple(branch[-1] for branch in branches)), result
+    leaves = (
+        branch[-1] if start else replace(branch[-1], text=way, value=way)
+        for branch in branches
+        for way in ["/".join(one.text for one in branch)]
+    )
+    return ListNode(node.where, len(branches), tuple(leaves)), result
 
 
 def _branches(node: YamlNode, what: str, above: tuple[Scalar, ...] = ()) -> Iterator[tuple[Scalar, ...]]:
     """The names on the way to each leaf of a tree, from the top."""
-    entries = node.entries if isinstance(node, Map) else ()
     within = f"'{above[-1].text}' in {what}" if above else what
-    hint = "one without parts is a name alone: {Vermont: [Addison], Guam: }"
-    for key, inside in entries or ((leaf, None) for leaf in items(node, within, hint)):
+    for key, inside in (
+        node.entries
+        if isinstance(node, Map) and node.entries
+        else [(leaf, None) for leaf in items(node, within, "without parts: {Vermont: [Addison], Guam: }")]
+    ):
         branch = (*above, scalar(key, f"each value of {what}"))
         if inside is None or (isinstance(inside, Scalar) and inside.value is None):
             yield branch
@@ -411,8 +418,9 @@ def _branches_in_file(node: Scalar, levels: Sequence[Scalar], name: str) -> Iter
     require(base.exists(), node, f"'{file}' is found from the folder of a workload file; '{base}' is none")
     try:
         lines = file.read_text("utf-8-sig").splitlines()
-        delimiter = max(",;\t|", key="".join(lines[:1]).count)
-        reader = csv.DictReader(lines, restval="", delimiter=delimiter, skipinitialspace=True)
+        reader = csv.DictReader(
+            lines, restval="", delimiter=max(",;\t|", key="".join(lines[:1]).count), skipinitialspace=True
+        )
         rows = [(reader.line_num, row) for row in reader]
     except (OSError, ValueError, csv.Error) as error:
         fail(node, f"the file '{file}' cannot be read: {getattr(error, 'strerror', None) or error}")

@@ -205,11 +205,24 @@ def _attribute(key: Scalar, node: YamlNode, rules: Rules, names: set[str]) -> tu
             f"{what} has a value labelled '{label}', which is a word for a block of queries",
             f"give it another label: categories: {{{label.capitalize()}: [{label}], …}}",
         )
+    columns = form.read(
+        "column",
+        lambda node: [
+            text(one, f"column of {what}") for one in (node.items if isinstance(node, ListNode) else (node,))
+        ],
+        [name],
+    )
+    require(
+        len(columns) in (1, len(levels) + 1),
+        form.get("column") or form,
+        f"{what} has {len(columns)} columns, expected one, or one for each level and for itself",
+    )
     with placed(node.where):
         attribute = Attribute(
             name=name,
             labels=labels,
-            column=form.read("column", lambda node: text(node, f"column of {what}"), name),
+            column=columns[-1],
+            above=tuple(columns[:-1]),
             encoding=encoding,
             groups=form.read("groups", lambda node: _groups(node, cells), {}),
             outside=_rule(form, "outside", rules.outside, cells),
@@ -390,9 +403,13 @@ class Vocabulary:
 
     def over_cells(self, block: Factor) -> Factor:
         """A block of these words, over the cells of the attribute."""
-        if self.level is None:
-            return block
-        return total(len(self.level[1])) if block.kind == "total" else AtLevel(block, *self.level)
+        return (
+            block
+            if self.level is None
+            else total(len(self.level[1]))
+            if block.kind == "total"
+            else AtLevel(block, *self.level)
+        )
 
 
 def read_vocabularies(
@@ -640,15 +657,18 @@ class _EntryReader:
         return tuple(self._apart([scalar(item, f"an attribute of {what}") for item in listed], what))
 
     def _apart(self, keys: Sequence[Scalar], what: str) -> dict[str, Vocabulary]:
-        """The words of attributes or levels, no two of which are of one attribute."""
-        result: dict[str, Vocabulary] = {}
-        first: dict[str, Scalar] = {}
+        """The words of attributes or levels by their names, no two of which are of one attribute."""
+        first: dict[str, tuple[Scalar, Vocabulary]] = {}
         for key in keys:
-            result[key.text] = words = find_attribute(key, self.vocabularies)
-            earlier = first.setdefault(words.attribute, key)
-            as_both = f", as '{earlier.text}' and '{key.text}'" * (earlier.text != key.text)
-            require(earlier is key, key, f"{what} names the attribute '{words.attribute}' twice{as_both}")
-        return result
+            words = find_attribute(key, self.vocabularies)
+            earlier, _ = first.setdefault(words.attribute, (key, words))
+            require(
+                earlier is key,
+                key,
+                f"{what} names the attribute '{words.attribute}' twice",
+                f"'{earlier.text}' and '{key.text}' are both of it" * (earlier.text != key.text),
+            )
+        return {key.text: words for key, words in first.values()}
 
     def _every(self, node: YamlNode, form: str) -> tuple[list[tuple[str, ...]], dict[str, Factor]]:
         """All sets of given numbers of attributes, and the block of each attribute."""

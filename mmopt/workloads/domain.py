@@ -323,6 +323,7 @@ class Attribute(Displayed):
         such rows, and a privacy claim is made for a table without them.
     levels : by name, from the coarsest, one text per cell: that of the set of cells that it is in. No cell
         beyond the declared ones shares its set.
+    above : columns of the table whose texts stand before that of ``column``, with "/" between: "VT/003".
 
     Raises
     ------
@@ -338,6 +339,7 @@ class Attribute(Displayed):
     outside: str = ""
     missing: str = ""
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    above: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "column", self.column or self.name)
@@ -369,8 +371,8 @@ class Attribute(Displayed):
             # An added cell is a set of its own.
             if len(texts) != self.size or len({*texts[: self.declared]} & {*texts[self.declared :]}):
                 raise WorkloadError(
-                    f"attribute '{self.name}': level '{name}' has {len(texts)} texts for {self.size} cells, "
-                    "or one that is also the label of an added cell"
+                    f"attribute '{self.name}': level '{name}' has {len(texts)} texts, expected one for each "
+                    f"of {self.size} cells, of added cells one of their own"
                 )
         for key in ("outside", "missing"):
             choice = getattr(self, key)
@@ -588,7 +590,7 @@ class Domain(Displayed):
                 a.name,
                 list(a.labels),
                 a.encoding.describe(),
-                [a.column, a.outside or "refuse", a.missing or "refuse"],
+                [*a.above, a.column, a.outside or "refuse", a.missing or "refuse"],
             ]
             for a in self.attributes
         ]

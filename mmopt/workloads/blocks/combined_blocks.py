@@ -43,6 +43,32 @@ class Around(Implicit):
         self.inner = inner
         self._numbers = numbers
 
+    def _wide(self, values: Array) -> Array:
+        """The values of the inner block's cells, along the last axis, for the cells of this one."""
+        return values
+
+    def _square(self, values: Array) -> Array:
+        """A symmetric matrix over the inner block's cells, for the cells of this one."""
+        return self._wide(self._wide(values).T)
+
+    def _take(self, index: Ints) -> Array:
+        return self._wide(self.inner.take(index))
+
+    def _gram(self) -> Array:
+        return self._square(self.inner.gram())
+
+    def gram_of_weighted(self, weights: Array) -> Array:
+        return self._square(self.inner.gram_of_weighted(weights))
+
+    def _root(self) -> Array:
+        return self._wide(self.inner.root())
+
+    def _adjoint(self, y: Array) -> Array:
+        return self._wide(self.inner.adjoint(y))
+
+    def column_powers(self, norm: int) -> Array:
+        return self._wide(self.inner.column_powers(norm))
+
     def classes(self) -> Ints:
         return self.inner.classes()
 
@@ -77,6 +103,7 @@ class Scaled(Around):
     """
 
     kind = "Scaled"
+    _root, gram_of_weighted = Implicit._root, Implicit.gram_of_weighted
 
     def __init__(self, inner: Implicit, scale: float | np.typing.ArrayLike) -> None:
         scales = owned(scale)
@@ -100,7 +127,7 @@ class Scaled(Around):
         return np.broadcast_to(self.scale, self.rows)[index][:, None] * self.inner.take(index)
 
     def _gram(self) -> Array:
-        return np.square(self.scale) * self.inner.gram() if self.is_uniform else super()._gram()
+        return np.square(self.scale) * self.inner.gram() if self.is_uniform else Implicit._gram(self)
 
     def _apply(self, x: Array) -> Array:
         return np.asarray(self.scale * self.inner.apply(x))
@@ -188,26 +215,11 @@ class RowWeighted(Around):
         """``weighed()``, made once."""
         return ScaledRows(self.inner, self.row_weights)
 
-    def _take(self, index: Ints) -> Array:
-        return self.inner.take(index)
-
-    def _gram(self) -> Array:
-        return self.inner.gram()
-
-    def _root(self) -> Array:
-        return self.inner.root()
-
     def _apply(self, x: Array) -> Array:
         return self.inner.apply(x)
 
-    def _adjoint(self, y: Array) -> Array:
-        return self.inner.adjoint(y)
-
     def entrywise(self, norm: int) -> Implicit:
         return self.inner.entrywise(norm)
-
-    def column_powers(self, norm: int) -> Array:
-        return self.inner.column_powers(norm)
 
     def __repr__(self) -> str:
         return f"weighted({self.inner!r})"
@@ -234,30 +246,7 @@ class Placed(Around):
     _place: Ints
 
     def _wide(self, values: Array) -> Array:
-        """The values of the other block's cells, along the last axis, for the cells of this one."""
         return np.asarray(values[..., self._place])
-
-    def _square(self, values: Array) -> Array:
-        """A square matrix over the other block's cells for the cells of this one, both ways."""
-        return self._wide(self._wide(values).T).T
-
-    def _take(self, index: Ints) -> Array:
-        return self._wide(self.inner.take(index))
-
-    def _gram(self) -> Array:
-        return self._square(self.inner.gram())
-
-    def gram_of_weighted(self, weights: Array) -> Array:
-        return self._square(self.inner.gram_of_weighted(weights))
-
-    def _root(self) -> Array:
-        return self._wide(self.inner.root())
-
-    def _adjoint(self, y: Array) -> Array:
-        return self._wide(self.inner.adjoint(y))
-
-    def column_powers(self, norm: int) -> Array:
-        return self._wide(self.inner.column_powers(norm))
 
     def classes(self) -> Ints:
         return ordered(super().classes()[self._place])
