@@ -214,8 +214,9 @@ def wanted_columns(
         raise DataError(problem)
     wanted: dict[str, str] = {}
     for attribute in attributes_to_read(domain, workload):
-        # Attributes may share a column; the first names it.
-        wanted.setdefault(attribute.column, f"attribute '{attribute.name}'")
+        for column in (*attribute.above, attribute.column):
+            # Attributes may share a column; the first names it.
+            wanted.setdefault(column, f"attribute '{attribute.name}'")
     if weight is not None:
         wanted.setdefault(weight, "the weight of each line")
     if part is not None:
@@ -465,6 +466,23 @@ def person_of(column: Any, table: str, name: str, null: Sequence[str] = ()) -> A
     return without_words(column.cast("string"), null)
 
 
+def _column(attribute: Attribute, columns: Any, table: str, null: Sequence[str]) -> Any:
+    """The column of an attribute; of several the texts that are not missing, with "/" between.
+
+    Missing where the first is. DataError : one of several is no column of texts or whole numbers.
+    """
+    if not attribute.above:
+        return columns[attribute.column]
+    kinds, use, hint = ("string", "integer"), ", and codes are texts or whole numbers", "convert it first"
+    return reduce(
+        lambda path, text: text.isnull().ifelse(path, path + "/" + text),
+        (
+            without_words(_of_kinds(kinds, columns[name], table, name, use, hint).cast("string"), null)
+            for name in (*attribute.above, attribute.column)
+        ),
+    )
+
+
 #: Groups that come back from the engine at a time.
 GROUPS_AT_A_TIME = 2**16
 
@@ -494,7 +512,9 @@ def coded_rows(
     rows, columns = opened.rows()
     if share is not None and unit is not None:  # before anything is computed: DuckDB does not move it here
         rows = rows.filter(is_in_share(columns[unit.column], share))
-    coded = [(a, reading_of(a, columns[a.column], opened.name, spelling)) for a in attributes]
+    coded = [
+        (a, reading_of(a, _column(a, columns, opened.name, null), opened.name, spelling)) for a in attributes
+    ]
     coded = [loosened(*one) for one in coded] if "loose" in spelling else coded
     lines = {} if weight is None else weights_of(columns[weight], opened.name, weight, null, spelling)
     in_part = {} if part is None else {"in_part": is_in_part(columns[part[0]], opened.name, part)}

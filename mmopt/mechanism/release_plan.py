@@ -270,7 +270,7 @@ def row_rules(workload: Workload) -> dict[str, dict[str, str]]:
     uses = attribute_uses(workload)
     return {
         a.name: {
-            "column": a.column,
+            "column": ", ".join((*a.above, a.column)),
             "use": uses[a.name],
             "outside": a.outside or "refuse",
             "missing": a.missing or "refuse",

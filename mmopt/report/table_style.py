@@ -206,9 +206,19 @@ def domain_table(domain: Domain) -> Table:
     """A row for each attribute, up to ``MOST_TABLE_ROWS``: column, first cells, where other values go."""
     rows: list[Row] = []
     for a in domain.attributes[:MOST_TABLE_ROWS]:
-        form = {Bins: "bins", Categories: "categories"}.get(type(a.encoding), "values")
+        nested = f"nested in {', '.join(a.levels)}" if a.levels else "values"
+        form = {Bins: "bins", Categories: "categories"}.get(type(a.encoding), nested)
         rules = ", ".join(dict.fromkeys(rule or "refuse" for rule in (a.outside, a.missing)))
-        rows.append((bold(a.name), a.column, f"{a.size:,}", form, shortened(a.labels), rules))
+        rows.append(
+            (
+                bold(a.name),
+                ", ".join((*a.above, a.column)),
+                f"{a.size:,}",
+                form,
+                shortened(a.labels),
+                rules,
+            )
+        )
     rows += more_rows(len(domain.attributes) - MOST_TABLE_ROWS)
     return rows_table(
         ("attribute", "column", "cells", "form", "first cells", "outside, missing"), rows, ("cells",)

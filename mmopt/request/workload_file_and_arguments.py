@@ -359,11 +359,12 @@ def read_product(domain: Domain, blocks: object, more: Mapping[str, object]) -> 
     """The queries of ``Domain.product``: options by their names, all other keywords are attributes."""
     options = {key: value for key, value in more.items() if key in ENTRY_OPTIONS}
     named = {key: value for key, value in more.items() if key not in options}
+    names = [name for a in domain.attributes for name in (a.name, *a.levels)]
     for key in named:
-        if key not in domain.names:
+        if key not in names:
             raise WorkloadError(
                 f"product.{key}: the domain has no attribute '{key}'",
-                hint=suggest(key, (*domain.names, *ENTRY_OPTIONS)),
+                hint=suggest(key, (*names, *ENTRY_OPTIONS)),
             )
     return read_entry(domain, "product", united(blocks, named, "a block by attribute"), options)
 
