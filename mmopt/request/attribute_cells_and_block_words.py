@@ -415,7 +415,11 @@ def _branches_in_file(node: Scalar, levels: Sequence[Scalar], name: str) -> Iter
     base = Path(node.where.file if node.where.line else "")
     file = base.parent / node.text
     # A text is no file, and reads none, whatever lies in the working folder: its name has no suffix.
-    require(base.suffix and base.is_file(), node, f"'{file}' is found from the folder of a workload file; '{base}' is none")
+    require(
+        base.suffix and base.is_file(),
+        node,
+        f"'{file}' is found from the folder of a workload file; '{base}' is none",
+    )
     try:
         lines = file.read_text("utf-8-sig").splitlines()
         reader = csv.DictReader(

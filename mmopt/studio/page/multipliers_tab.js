@@ -66,10 +66,10 @@ export class MultipliersTab {
     };
     show();
     fill(this.panel,
-      el("h2", {}, "Any choice proves something, the best proves all"),
+      el("h2", {}, "Many choices prove a bound, the best proves all"),
       el("p", {}, solution.sense === "maximize"
-        ? "Each choice of multipliers proves an upper bound: no feasible point is better. The least of them is the optimum, where duality is strong."
-        : "Each choice of multipliers proves a lower bound: no feasible point is better. The largest of them is the optimum, where duality is strong."),
+        ? "A choice of multipliers proves an upper bound, or nothing: no feasible point is better. The least of them is the optimum, where duality is strong."
+        : "A choice of multipliers proves a lower bound, or nothing: no feasible point is better. The largest of them is the optimum, where duality is strong."),
       !solution.has_certificate && el("p", { class: "faint" }, "Beside the multipliers the bound uses ranges of the variables that the lines, and the objective reached, imply. So it is at least as good as the value of the dual function, which may be infinite. The solution's own bound is the best of several choices."),
       bar, said, why,
       el("p", { class: "row" },

@@ -110,7 +110,7 @@ export class SolutionTab {
     const box = el("div"), said = el("output", {}), rows = el("div");
     const draw = () => {
       const step = steps[at];
-      const series = [["this strategy", "error"], ["noise on the cells", "identity"], ["noise on the queries", "workload"]]
+      const series = [["this strategy", "error"], ["noise on the cells", "identity"], ["noise on the queries, then least squares", "workload"]]
         .map(([name, key]) => ({ name, values: s.queries.map((q) => ((q[key] ?? null) === null ? null : q[key] * step.scale)) }))
         .filter((each) => each.values.some((v) => v !== null));
       said.textContent = `ε = ${shown(step.epsilon, 3)}${step.delta ? `, δ = ${shown(step.delta, 2)}` : ""}`;

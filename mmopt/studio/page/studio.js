@@ -12,8 +12,8 @@ import { SolutionTab } from "./solution_tab.js";
 const TABS = ["program", "solution", "multipliers", "compare", "quiz"];
 const CHECK_WAIT = 150, SOLVE_WAIT = 300, REST_WAIT = 60;
 
-// checked: {text, answer}; solved: {key, solution, points, asked}; work: the solve or comparison that runs.
-const store = { lists: null, checked: null, solved: null, work: null, checks: 0, tab: "program", isMoving: false };
+// checked: {text, answer}; solved: {key, solution, points, what}; shown: the key of what the solution view is about; work: the solve or comparison that runs.
+const store = { lists: null, checked: null, solved: null, shown: null, work: null, checks: 0, tab: "program", isMoving: false };
 
 const editor = new Editor({ onText: textChanged, onPlace: pointFromText });
 const pointing = { point: (node) => editor.point(node?.place ?? null), select: (node) => node.place && editor.select(...node.place) };
@@ -29,9 +29,9 @@ const views = {
 
 /** The workload that the controls describe. */
 function workload() {
-  const query = Math.floor(Number(byId("weighed").value)), times = Number(byId("times").value);
+  const query = byId("weighed").value, times = Number(byId("times").value);
   const kind = byId("queries").value;
-  return { kind, cells: Number(byId("cells").value), weight: query >= 1 && times > 0 ? { query: query - 1, times } : null,
+  return { kind, cells: Number(byId("cells").value), weight: query === "" ? null : { query: Number(query) - 1, times },
     ...(kind === "file" ? { file: byId("file").value } : {}) };
 }
 
@@ -130,7 +130,8 @@ function drawControls() {
   for (const id of ["queries", "cells", "weighed", "times"]) byId(id).disabled = !isAsked;
   for (const id of ["cells", "weighed", "times"]) byId(id).disabled ||= byId("queries").value === "file";
   byId("file-label").hidden = byId("queries").value !== "file";
-  byId("cells-shown").textContent = byId("cells").value;
+  const cells = Number(byId("cells").value), rows = Math.floor(Math.sqrt(cells));
+  byId("cells-shown").textContent = byId("queries").value === "tables" ? `${rows} × ${Math.floor(cells / rows)}` : cells;
   byId("controls").classList.toggle("no-workload", !isAsked);
 }
 
@@ -152,7 +153,10 @@ async function solve() {
   const started = performance.now();
   let last = null;
   const drawRunning = () => {
-    if (store.work === work) views.solution.running(points, (performance.now() - started) / 1000, sense);
+    if (store.work !== work) return;
+    store.shown = keyOf(what);
+    views.solution.running(points, (performance.now() - started) / 1000, sense);
+    markOld();
   };
   // A picture of before stays until it is clear that the next takes longer.
   const clock = setInterval(drawRunning, 500);
@@ -162,6 +166,7 @@ async function solve() {
       else last = line;
     });
     if (store.work !== work) return;
+    store.shown = keyOf(what);
     banner("");
     byId("file").setAttribute("aria-invalid", String(last?.problem?.file === "workload"));
     if (last?.solution) {
@@ -176,7 +181,7 @@ async function solve() {
     end(work, last?.solution ? "Solved." : `No solution. ${last?.problem?.message ?? ""}`);
   } catch (error) {
     if (store.work !== work) return;
-    store.solved = null;
+    store.solved = store.shown = null;
     views.multipliers.idle();
     if (error.name === "AbortError") views.solution.idle("Stopped. Press Solve to begin again.");
     else views.solution.failed({ message: error.message });
@@ -232,6 +237,7 @@ async function compare(choice) {
   let problem = null, isWhole = false;
   views.compare.begin();
   const { text, workload: queries } = asked();
+  store.compared = keyOf({ text, queries });
   try {
     await stream("compare", { text, workload: queries, ...choice }, work.signal, (line) => {
       if (store.work !== work) return;
@@ -241,7 +247,6 @@ async function compare(choice) {
     });
     if (store.work !== work) return;
     banner("");
-    store.compared = keyOf({ text, queries });
     views.compare.end(problem ? [problem.message, problem.hint].filter(Boolean).join(" ") : isWhole ? "Compared." : "The comparison broke off.");
   } catch (error) {
     if (store.work !== work) return;
@@ -262,14 +267,14 @@ function askBound(multipliers) {
 /** Dims results of another text or workload, and says so where no newer ones are on their way. */
 function markOld() {
   const now = asked();
-  const isOld = store.solved && store.solved.key !== keyOf(now);
-  const old = { solution: isOld, multipliers: isOld,
+  const isOld = (key) => Boolean(key) && key !== keyOf(now);
+  const old = { solution: isOld(store.shown), multipliers: isOld(store.solved?.key),
     compare: store.compared && store.compared !== keyOf({ text: now.text, queries: now.workload }) };
   for (const [name, is] of Object.entries(old)) {
     const panel = byId(`panel-${name}`);
     panel.querySelector(":scope > .note")?.remove();
     panel.classList.toggle("old", Boolean(is));
-    if (is && !store.work) panel.prepend(el("p", { class: "note" }, "For the text and queries as solved; changed since."));
+    if (is) panel.prepend(el("p", { class: "note" }, "For another text, queries or solver than are shown now."));
   }
 }
 
@@ -298,8 +303,9 @@ function banner(words) {
 
 /** The parts of the address of what is shown. */
 function parts() {
-  const kind = byId("queries").value;
-  return { text: editor.text, queries: kind === "file" ? "" : kind, cells: byId("cells").value, tab: store.tab };
+  const { kind, cells, weight, file } = workload();
+  return { text: editor.text, queries: kind, cells, file, solver: byId("solvers").value, tab: store.tab,
+    ...(weight ? { query: weight.query + 1, times: weight.times } : {}) };
 }
 
 /** Keeps the address in step, so that a reload brings the same page. */
@@ -312,10 +318,10 @@ async function share() {
   const address = addressOf(parts());
   try {
     await navigator.clipboard.writeText(address);
-    say("The address is copied. It holds the text, the queries and the view.");
+    say("The address is copied. It holds the text, the queries, the solver and the view.");
   } catch {
     remember();
-    say("The address bar holds the text, the queries and the view: copy it from there.");
+    say("The address bar holds the text, the queries, the solver and the view: copy it from there.");
   }
 }
 
@@ -347,7 +353,11 @@ function showResults() {
 /** Takes text, workload and view from the parts of an address. */
 function openAddress(given) {
   const shipped = store.lists.programs.find((p) => p.name === given.program);
-  if (["prefix", "ranges", "tables"].includes(given.queries)) byId("queries").value = given.queries;
+  if (["prefix", "ranges", "tables", "file"].includes(given.queries)) byId("queries").value = given.queries;
+  byId("file").value = given.file ?? byId("file").value;
+  byId("weighed").value = given.query ?? byId("weighed").value;
+  byId("times").value = given.times ?? byId("times").value;
+  if (store.lists.solvers.includes(given.solver)) byId("solvers").value = given.solver;
   const cells = Number(given.cells);
   if (cells >= 2 && cells <= store.lists.limits.cells) byId("cells").value = Math.round(cells);
   const example = views.quiz.stock[Number(given.quiz) - 1];
