@@ -120,7 +120,7 @@ def explain(
 
 
 def solved_lines(program: Program, workload: Workload, solution: Solution) -> SolvedFacts:
-    """The figures and constraints of a solution of a program for a workload, without the rest of ``explain``."""
+    """The figures and constraints of a solution of a program, as ``explain`` has them, and no more."""
     surveyed = survey(program)
     plan = _planned(surveyed, workload, solution.givens, solution)
     return solved_facts(surveyed.checked, solution, None if plan.factors else plan.instance)
