@@ -782,5 +782,6 @@ def _missed_error(instance: Instance, solver: str, last: Point, point: Candidate
     tried = "; no point near it, or on the way inside of all lines, keeps them" if is_moved else ""
     return SolverError(
         f"{first} {line.missed(instance)} ({last.raw}){tried}",
-        hint=f"{hint} restores '{line.name}' (as X = X / max(diag(X)) does diag(X) <= 1), or {ALLOW_MORE}",
+        hint=f"{hint} restores '{line.name}' (as X = X / max(diag(X)) does diag(X) <= 1), or {ALLOW_MORE}; "
+        "the constraints may also conflict",
     )

@@ -18,11 +18,12 @@ from mmopt.language.check.infer_types import (
     Scope,
     check_dims,
     infer,
+    not_psd,
     not_symmetric,
     scoped,
     typed_parts,
 )
-from mmopt.language.syntax.exact_rewriting import Sum, product, sum_of_multiples
+from mmopt.language.syntax.exact_rewriting import Sum, number_of, product, sum_of_multiples
 from mmopt.language.syntax.parse_and_write_expressions import to_source
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.source_text import Mistakes, Source
@@ -211,11 +212,13 @@ class Names:
             (declared.sign and inferred.sign != declared.sign, ">= 0"),
         )
         for missing, word in wrong:
+            fault = not_psd(a.expr) if missing and word != ">= 0" else ""
             self.source.require(
                 not missing,
                 a.span,
-                f"'{a.name}' is declared {word}, which does not follow from its expression",
-                "declare it without, or write it so that it shows (W.T @ W is psd)",
+                f"'{a.name}' is declared {word}, "
+                + (f"and {fault}" if fault else "which does not follow from its expression"),
+                "declare it without" + ", or write it so that it shows (W.T @ W is psd)" * (not fault),
             )
         return replace(inferred, dims=declared.dims)
 
@@ -254,15 +257,11 @@ def relation_hint(relation: Relation, left: Type, right: Type) -> str:
     return f"what is {'convex' if is_convex else 'concave'} {hint}" if fits else ""
 
 
-def objective_hint(inferred: Type) -> str:
-    """A hint for an objective of the other curvature."""
-    if inferred.curvature is Curvature.CONCAVE:
-        return "what is concave has a largest value: maximize it, or minimize something convex"
-    return "what is convex has a least value: minimize it, or maximize something concave"
+OTHER_SENSE = "a convex function is minimized, a concave one maximized: change the sense, or the objective"
 
 
 def advice(culprit: Expr, scope: Scope) -> str:
-    """A hint at what to write instead of an expression that is neither convex nor concave; "" for none."""
+    """A hint at what to write instead of an expression of unknown curvature; "" for none."""
     match culprit:
         case Apply(atom="sqrt", args=(inner,)):
             return _advice_on_root(inner, scope)
@@ -277,7 +276,14 @@ def advice(culprit: Expr, scope: Scope) -> str:
             if inferred.sign > 0 and names_in(exponent):
                 p = to_source(exponent)
                 return f"require {p} >= 1 or {p} <= 0 (it is convex), or both {p} >= 0 and {p} <= 1 (concave)"
-            hint = f"of what may be negative only even powers are convex: declare it{_declared(base, '>= 0')}"
+            number = number_of(exponent) or Fraction(1)
+            hint = (
+                "an even power falls where its argument is negative: put something affine there, or "
+                "something convex and >= 0"
+                if number > 0 and number % 2 == 0
+                else "of what may be negative only the powers 2, 4, … are convex: declare it"
+                + _declared(base, ">= 0" if number > 0 else "> 0")
+            )
             if isinstance(exponent, Number) and exponent.value > 1 and inferred.curvature.is_convex:
                 zero = Apply("entrywise max", (base, Number(0.0, base.span)), base.span)
                 raised = to_source(replace(culprit, args=(zero, exponent)))
@@ -287,8 +293,9 @@ def advice(culprit: Expr, scope: Scope) -> str:
             return _advice_on_product(below, above, scope)
         case Apply(atom="div", args=(above, _)) if not infer(above, scope).is_constant:
             return (
-                "a quotient of two that are chosen has no curvature: in a line, multiply what is below to "
-                "the other side; x**2 / y, or the sum of squares of x over y, is written quad_over_lin(x, y)"
+                "the rules know a quotient only where one of the two is given: in a line, multiply what is "
+                "below to the other side; x**2 / y, or the sum of squares of x over y, is written "
+                "quad_over_lin(x, y)"
             )
         case Apply(atom="div", args=(above, Apply(atom="pow", args=(below, Number(value=power))))):
             return (
@@ -297,7 +304,8 @@ def advice(culprit: Expr, scope: Scope) -> str:
         case Apply(atom="div", args=(_, below)) if infer(below, scope).sign <= 0:
             return (
                 f"a quotient is convex where what is below is > 0: declare it{_declared(below, '> 0')}; of a "
-                "number y also quad_over_lin(1, y) is 1 / y, with a value only where y > 0"
+                "number y also quad_over_lin(1, y) is 1 / y, with a value only where y > 0; with y > 0 the "
+                "line 1 / y >= 2 is 2 * y <= 1"
             )
         case Apply(atom="mul", args=(left, right)) if all(
             infer(e, scope).is_matrix for e in (left, right)
@@ -313,10 +321,10 @@ def _advice_on_root(inner: Expr, scope: Scope) -> str:
     """The hint of ``advice`` for the square root of an expression; "" where there is none."""
     squares = isinstance(inner, Apply) and inner.atom in ("sum", "matmul")
     hint = (
-        "a square root is concave, and rises: of something convex it is neither. The root of a sum of "
-        "squares is norm(x), that of x.T @ P @ x is norm(root(P) @ x), that of x**2 + c**2, entry by entry, "
-        "norm([[x, c * ones(n)]], axis=1), which are convex; where the root is the whole objective, minimize "
-        "what is under it"
+        "a square root is concave, and rises: the rules know it of something concave only. The root of a sum "
+        "of squares is norm(x), that of x.T @ P @ x is norm(root(P) @ x), that of x**2 + c**2 is norm([[x], "
+        "[c]]) of numbers, norm([[x, c * ones(n)]], axis=1) entry by entry, which are convex; where the root "
+        "is the whole objective, minimize what is under it"
     )
     return hint if squares or infer(inner, scope).curvature is Curvature.CONVEX else ""
 
@@ -351,8 +359,8 @@ def _advice_on_product(left: Expr, right: Expr, scope: Scope) -> str:
     if form := _quadratic_form(left, right, scope):
         matrix, x = form
         hint = f"a quadratic form is written {to_source(product([transpose(x), matrix, x]))}"
-        return (
-            hint if infer(matrix, scope).psd else f"{hint}, where {to_source(matrix)} is psd: declare it so"
+        return hint + f", where {to_source(matrix)} is psd: {not_psd(matrix) or 'declare it so'}" * (
+            not infer(matrix, scope).psd
         )
     plain = right.args[0] if isinstance(right, Apply) and right.atom == "transpose" else right
     inferred = infer(left, scope)
@@ -399,6 +407,8 @@ SIDES_IN_WORDS = {
 }
 # The rule that failed and a way out, by words of the reason; the last one is about any other.
 RULES = {
+    "the inverse of": "an inverse is convex of a psd matrix that is affine or concave: declare the matrix "
+    "psd, or write it so that it shows (W.T @ W is psd)",
     "a sum of a convex": "what is convex and what is concave add up to what may be neither: leave one "
     "of them out, or put something affine there",
     "a factor of unknown sign": "a factor keeps the curvature, or turns it, by its sign: say it under "
@@ -406,7 +416,7 @@ RULES = {
     "product": "a product keeps the curvature of a factor where all others are given, of a sign: fix one as "
     "a parameter, or alternate between them in a procedure",
     "quotient": "a quotient is convex where a constant >= 0 is divided by what is concave and > 0: put "
-    "something given above, or below",
+    "something given above, or below, and -(1 / x) for -1 / x",
     "that is chosen": "make it a parameter, which is given",
     "extreme": "sums and extremes of all entries are not curved as the matrix is: take its trace, its diag, "
     "lambda_max or lambda_min",

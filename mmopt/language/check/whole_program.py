@@ -13,6 +13,7 @@ from mmopt.language.atoms.expression_types import Curvature, Type
 from mmopt.language.check.infer_types import Scope, check_family, dimension, says_antisymmetric, taken_as_one
 from mmopt.language.check.names_and_relations import (
     AXES,
+    OTHER_SENSE,
     PSD_SOURCES,
     SOURCES,
     Names,
@@ -23,7 +24,6 @@ from mmopt.language.check.names_and_relations import (
     check_smooth_line,
     declared_type,
     is_logarithm,
-    objective_hint,
     orders_numbers,
     refuse_curvature,
     suits,
@@ -334,7 +334,7 @@ def _check_objective(program: Program, names: Names, faults: dict[str, ProgramEr
     if not suits(inferred, wanted):
         what = f"the objective of '{program.sense}' has to be {wanted}"
         with _noted(faults, ""):
-            refuse_curvature(program.objective, inferred, what, names.scope(), objective_hint(inferred))
+            refuse_curvature(program.objective, inferred, what, names.scope(), OTHER_SENSE)
     return inferred
 
 
