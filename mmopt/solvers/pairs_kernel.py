@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from mmopt.errors import UnsuitableError
 from mmopt.limits import Stop
 from mmopt.numerics import Array, eigh
 from mmopt.solvers.nuclear.interior_point import search
@@ -29,6 +30,7 @@ PROGRAMS = ("replace_one",)
 
 TOLERANCE = 1e-4  # the gap that multiplied weights reach in some hundred steps
 SECOND_ORDER = 64  # cells up to which steps are of second order
+NOTHING = 1e-20  # of queries of the size 1, to which programs are scaled
 LEAST = 1e-14  # of the mean eigenvalue, where there is none: of queries that do not tell all cells apart
 POWER, MOST_POWER, GROWTH = 2.0, 6.0, 1.03  # of the lengths: at first, at most, from step to step
 # Fitted on one thread of a shared core, to a factor of about three.
@@ -112,6 +114,11 @@ def points(
     options : ``tolerance`` and ``max_iterations`` (steps) count. clock : looked at after every step.
     """
     problem, few = Pairs.of(env), are_few(env)
+    if not np.trace(problem.gram) > NOTHING:
+        raise UnsuitableError(
+            "every query is a multiple of the total, which no replaced row changes",
+            hint="it needs no strategy",
+        )
     pace = Pace.of(options, clock, 0.9, 0.1, most=300 if few else 20_000, finest=1e-12)
     clock.handed_over = clock.elapsed
     yield from pace.points(_second_order(problem, pace) if few else _multiplied(problem))
