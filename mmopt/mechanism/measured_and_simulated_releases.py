@@ -121,8 +121,8 @@ class Exact:
         drawn = deviations(plan.law, integer, plan.scale, plan.fineness)
         measured = np.ldexp(noisy.astype(np.float64), -plan.fineness)
         is_whole = np.concatenate([_are_whole(block) for block in plan.workload.blocks])
-        known = integer.of_total * float(self.total)  # zeros, unless all neighbours have as many rows
-        estimates = _whole(integer.estimate(measured, drawn) + known, is_whole)
+        fixed = integer.of_total * float(self.total)  # zeros, unless all neighbours have as many rows
+        estimates = _whole(integer.estimate(measured, drawn) + fixed, is_whole)
         # More than the rounding of Σ a y, which is at most √(Σ a² s²) √(Σ (y/s)²) (Cauchy and Schwarz).
         size = float(np.linalg.norm(measured / np.repeat(drawn, [part.rows for part in plan.parts])))
         slack = _ROUNDED * size * plan.standard_errors
