@@ -486,7 +486,6 @@ Totals = float | Mapping[str | int | None, float]
 
 MOST_CLASSES = 1024  # classes of cells that no query tells apart: so many counts take about a minute
 MOST_LISTED = 2**22  # cells
-SMALL_ERROR = 1e-6  # of the largest one
 FAR = 1e-4  # standard errors, or rows of a total: answers of counts, as written, are not farther from these
 CONTRADICTED = 6.0  # standard errors of the noise, which are as good as never reached
 FEWER_CELLS = "refine a release whose workload asks about fewer attributes, or coarser values of them"
@@ -550,7 +549,7 @@ def _refined(
         _refuse_fractions(release, fixed, queries)
     columns, matrix, sums = _merged(queries, fixed.rows)
     errors = np.asarray(release.answers["standard_error"], dtype=float)
-    errors = np.maximum(errors, SMALL_ERROR * errors.max())  # of a total that neighbours keep it is 0
+    errors = np.maximum(errors, 1e-6 * errors.max())  # it is 0 of a total that neighbours keep
     estimates = np.asarray(release.answers["estimate"], dtype=float)
     try:
         near = nearest_counts(

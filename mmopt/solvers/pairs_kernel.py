@@ -1,7 +1,7 @@
 """A kernel for replace_one: strategies for rows that move, from weights of the pairs of cells.
 
 D holds the weights, of sum 1, M is the sum of D[i, j] (eᵢ - eⱼ)(eᵢ - eⱼ)ᵀ and G = VᵀV. Where the total is
-known, the Lagrangian at D is least at the X with X M X = G, the geometric mean of M⁻¹ and G, with the value f²,
+known, the Lagrangian at D is least at the X with X M X = G, the geometric mean of M⁻¹ and G, and is f² there,
 f = nuclear(V M^½). The error of that X is f, so that f times its largest squared length of a difference is an
 objective, and f² a bound. Where rules may drop rows, "no cell" is one more cell, of zeros in the queries.
 
@@ -30,8 +30,7 @@ PROGRAMS = ("replace_one",)
 
 TOLERANCE = 1e-4  # the gap that multiplied weights reach in some hundred steps
 SECOND_ORDER = 64  # cells up to which steps are of second order
-NOTHING = 1e-20  # of queries of the size 1, to which programs are scaled
-LEAST = 1e-14  # of the mean eigenvalue, where there is none: of queries that do not tell all cells apart
+LEAST = 1e-14  # an eigenvalue of G, of the mean, in place of 0: for queries that do not tell all cells apart
 POWER, MOST_POWER, GROWTH = 2.0, 6.0, 1.03  # of the lengths: at first, at most, from step to step
 # Fitted on one thread of a shared core, to a factor of about three.
 STEP_SECONDS, STEPS = 9e-9, 400  # per cube of the cells
@@ -40,56 +39,47 @@ PAIR_SECONDS, PAIR_STEPS = 1.6e-9, 12  # per square of the pairs times the cells
 
 @dataclass(frozen=True)
 class Pairs:
-    """G (N, N) of queries over N cells without their part along the ones; ``cells`` n, N - 1 with "no cell"."""
+    """G (N, N) of queries over N cells, without their part along the ones.
+
+    cells : n, which is N - 1 with "no cell".
+    """
 
     gram: Array
     cells: int
 
     @classmethod
     def of(cls, env: Mapping[str, Any]) -> "Pairs":
-        """The problem of the program's givens."""
-        queries, dropped = np.asarray(env["V"], dtype=float), np.asarray(env["e"], dtype=float)
-        n = queries.shape[1]
-        if dropped.any():
-            queries = np.column_stack([queries, np.zeros(len(queries))])
+        """The problem of the program's givens, which are scaled to a size near 1."""
+        queries = np.pad(np.asarray(env["V"], dtype=float), ((0, 0), (0, int(np.any(env["e"])))))
         queries = queries - queries.mean(axis=1, keepdims=True)
-        return cls(queries.T @ queries, n)
-
-    @property
-    def ones(self) -> Array:
-        """The projection on the ones, of the size of the mean eigenvalue."""
-        count = len(self.gram)
-        return np.full((count, count), float(np.trace(self.gram)) / count**2)
+        return cls(queries.T @ queries, env["V"].shape[1])
 
     def at(self, weights: Array) -> tuple[float, Array]:
-        """f and X at symmetric weights."""
-        laplacian = 2.0 * (np.diag(weights.sum(axis=1)) - weights)
-        mean = float(np.trace(laplacian)) / len(weights)
-        values, vectors = eigh(laplacian + mean / len(weights))
+        """f and X at symmetric weights of sum 1; along the ones M is 2 / N, its mean, and G is 1."""
+        size, identity = len(weights), np.eye(len(weights))
+        values, vectors = eigh(2.0 * (np.diag(weights.sum(axis=1)) - weights + 1.0 / size**2))
         roots = np.sqrt(np.maximum(values, LEAST * values[-1]))
         root, inverse = (vectors * roots) @ vectors.T, (vectors / roots) @ vectors.T
-        lifted = self.gram + self.ones + LEAST * np.trace(self.gram) / len(weights) * np.eye(len(weights))
+        lifted = self.gram + 1.0 / size + LEAST * np.trace(self.gram) / size * identity
         squares, turned = eigh(root @ lifted @ root)
         lengths = np.sqrt(np.maximum(squares, 0.0))
         half = inverse @ (turned * np.sqrt(lengths))
-        along = math.sqrt(mean * float(np.trace(self.gram)) / len(weights))  # the part of the ones
-        return float(lengths.sum()) - along, half @ half.T
+        return float(lengths.sum()) - math.sqrt(2.0 / size), half @ half.T
 
     def point(self, weights: Array, count: int, gap: float, estimate: Any, stop: Stop | None) -> Point:
         """X of the program, and the multipliers."""
         (norm, gram), n = self.at(weights), self.cells
-        alone = 2.0 * weights[:n, n:].sum(axis=1)
         if n < len(gram):  # "no cell" is at the origin
             gram = gram - gram[:, n:] - gram[n:] + gram[n, n]
-        values = {"moved": norm**2 * weights[:n, :n], "dropped": norm**2 * alone}
-        raw = f"gap {gap:.1e} by its own count"
-        return Point({"X": gram[:n, :n]}, values, count, raw, stop, estimate=estimate)
-
-
-def squared_lengths(gram: Array) -> Array:
-    """The squared length of each difference of two columns, (N, N)."""
-    diagonal = np.diag(gram)
-    return np.maximum(np.add.outer(diagonal, diagonal) - 2.0 * gram, 0.0)
+        moved, dropped = norm**2 * weights[:n, :n], 2.0 * norm**2 * weights[:n, n:].sum(axis=1)
+        return Point(
+            {"X": gram[:n, :n]},
+            {"moved": moved, "dropped": dropped},
+            count,
+            f"gap {gap:.1e} by its own count",
+            stop,
+            estimate=estimate,
+        )
 
 
 def are_few(env: Mapping[str, Any]) -> bool:
@@ -99,11 +89,10 @@ def are_few(env: Mapping[str, Any]) -> bool:
 
 def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
     """Bytes (besides those of any solve) and seconds for the givens of a program that the kernel claims."""
-    n = env["V"].shape[1]
-    if not are_few(env):
-        return 8.0 * 12.0 * n**2, STEPS * STEP_SECONDS * n**3
-    pairs = n**2 / 2.0
-    return 8.0 * (pairs**2 + 8.0 * pairs * n), 0.05 + PAIR_STEPS * PAIR_SECONDS * pairs**2 * n
+    n, pairs = env["V"].shape[1], env["V"].shape[1] ** 2 / 2.0
+    if are_few(env):
+        return 8.0 * (pairs**2 + 8.0 * pairs * n), 0.05 + PAIR_STEPS * PAIR_SECONDS * pairs**2 * n
+    return 8.0 * 12.0 * n**2, STEPS * STEP_SECONDS * n**3
 
 
 def points(
@@ -114,7 +103,7 @@ def points(
     options : ``tolerance`` and ``max_iterations`` (steps) count. clock : looked at after every step.
     """
     problem, few = Pairs.of(env), are_few(env)
-    if not np.trace(problem.gram) > NOTHING:
+    if not np.trace(problem.gram) > LEAST:
         raise UnsuitableError(
             "every query is a multiple of the total, which no replaced row changes",
             hint="it needs no strategy",
@@ -145,17 +134,16 @@ def _second_order(problem: Pairs, pace: Pace) -> Iterator[KernelStep]:
 
 
 def _multiplied(problem: Pairs) -> Iterator[KernelStep]:
-    """Steps of weights times a power of the lengths; one that lowers the bound is taken again, with a half."""
-    size = len(problem.gram)
-    weights = (1.0 - np.eye(size)) / (size * (size - 1.0))
-    before, power, best = (weights, np.ones_like(weights)), POWER, 0.0
+    """Steps of weights times a power of the lengths; one that lowers the bound is taken again with a half."""
+    weights = 1.0 - np.eye(len(problem.gram))
+    weights, power, best = weights / weights.sum(), POWER, 0.0
     for count in itertools.count(1):
         norm, gram = problem.at(weights)
-        lengths = squared_lengths(gram)
         if norm < best:
             power = max(1.0, power / 2.0)
         else:
-            best, before, power = norm, (weights, lengths), min(MOST_POWER, power * GROWTH)
-            yield _step(problem, weights, count, norm * float(lengths.max()), norm**2)
-        weights = before[0] * (before[1] / before[1].max()) ** power
+            lengths = np.add.outer(np.diag(gram), np.diag(gram)) - 2.0 * gram
+            best, before, power = norm, weights, min(MOST_POWER, power * GROWTH)
+        yield _step(problem, before, count, best * float(lengths.max()), best**2)
+        weights = before * np.maximum(lengths / lengths.max(), 0.0) ** power
         weights = weights / weights.sum()

@@ -14,10 +14,10 @@ that become multiples of each other are added up. Where these means are dependen
 basis B of the workload's row space, and rint(2^bits C) B is measured. In both cases the integers span the
 workload's row space whenever their core has full column rank.
 
-Where neighbours keep the number of rows N (``Neighbours.keeps_total``), it is used as it is. Then B x is that of
-the other cells, with the last column taken from all, plus N times that column: no difference of two columns
-changes when one vector is taken from all, and a column is zero. What is measured is one dimension less, and its
-least-squares estimate no worse.
+Where neighbours keep the number of rows N (``Neighbours.keeps_total``), it is used as it is. Then B x is that
+of the other cells, with the last column taken from all, plus N times that column: no difference of columns
+changes when one vector is taken from all, and a column is zero. What is measured is one dimension less, and
+its least-squares estimate no worse.
 """
 
 import math
@@ -396,7 +396,7 @@ def _without_total(basis: Ints) -> Ints:
 
     Where ones are a combination of the rows, the last one that is needed for it is left out.
     """
-    parts, missed, *_ = np.linalg.lstsq(basis.T.astype(float), np.ones(basis.shape[1]), rcond=None)
+    parts = np.linalg.lstsq(basis.T.astype(float), np.ones(basis.shape[1]), rcond=None)[0]
     is_total = np.allclose(parts @ basis, 1.0, rtol=0.0, atol=_CLEAR)
     needed = np.flatnonzero(np.abs(parts) > np.abs(parts).max() / 2)[-1:]
     return divide_by_gcd(np.delete(basis - basis[:, -1:], needed if is_total else [], axis=0))
@@ -418,7 +418,7 @@ def round_rows(
             "expected L1 (Laplace)",
             hint="solve a program with 'norm 1', such as p_identity",
         )
-    rows, of_total = rows_on_integer_basis(strategy, workload), 0.0
+    rows, of_total = rows_on_integer_basis(strategy, workload), np.zeros(1)
     if neighbours.over(workload).keeps_total and (rows.basis.sum(axis=0) == 1).all() and len(rows.basis) > 1:
         # Of classes of cells all but the last one's: its rows are N without the others.
         last, others = rows.basis[:, -1].argmax(), rows.basis[:, -1] == 0

@@ -334,8 +334,8 @@ class Measured(ABC):
     bias : largest error of the rounded row space, in units of the queries' largest entry.
     loss : largest factor by which rounding multiplied the variance of a query.
     is_biased : whether the bias is more than rounding errors: the queries have no integer basis.
-    of_total : coefficients (m,) of the number of rows in the queries, beside those of the measured answers: it
-        is used without noise, where neighbours keep it (``check_total``).
+    of_total : coefficients (m,) of the number of rows in the queries, beside those of the measured answers;
+        it is used without noise, where neighbours keep it (``check_total``).
     compares_columns : whether columns are compared where neighbours need it; else
         ``bound_by_column``.
     """
