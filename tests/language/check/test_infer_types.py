@@ -241,3 +241,30 @@ def test_atoms_that_zeros_do_not_change_are_those_that_say_so(rng: np.random.Gen
             short, long = (np.asarray(ATOMS[name].numpy(v, *more)) for v in (x, np.append(x, 0.0)))
         same = np.append(short, 0.0) if short.ndim else short
         assert np.allclose(long, same) == (name in KEEPS_ZEROS), name
+
+
+LAPLACIAN = """program trial
+given
+    W: matrix[r, n] = workload.root
+choose
+    X: psd[n, n]
+minimize
+    trace(W @ inv(X) @ W.T)
+subject to
+    moved: X <= 1
+certificate D: {kind}[n, n] >= 0 from dual(moved)
+    nuclear(W @ root({root}))**2
+"""
+
+
+def test_a_laplacian_is_psd_where_its_weights_are_symmetric_and_not_below_0() -> None:
+    plain = "diag(sum(D, axis=1)) - D"
+    check(Program.parse(LAPLACIAN.format(kind="symmetric", root=plain)))
+    signless = "D - eye(n)", "-D"
+    for kind, root in [
+        ("matrix", plain),
+        ("symmetric", "diag(sum(2 * D, axis=1)) - D"),
+        *(("symmetric", f"diag(sum({d}, axis=1)) - ({d})") for d in signless),
+    ]:
+        with pytest.raises(ProgramError, match="root needs a matrix known to be psd"):
+            check(Program.parse(LAPLACIAN.format(kind=kind, root=root)))
