@@ -381,8 +381,8 @@ def _apply(expr: Apply, scope: Scope) -> Type:
         whole = _congruence_type(expr, plain, scope)
     elif expr.atom == "trace":
         whole = _trace_type(expr, plain, scope)
-    elif expr.atom == "sub":
-        whole = replace(plain, psd=_is_laplacian(expr, scope))
+    elif expr.atom == "sub" and _is_laplacian(expr, scope):
+        whole = replace(plain, psd=True)
     elif expr.atom == "mul" and expr.args[0] == expr.args[1]:
         hint = "a product with itself (a square is written x**2)"
         whole = replace(plain, sign=1, why=hint if args[0].curvature.is_affine else plain.why)
