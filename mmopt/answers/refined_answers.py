@@ -549,6 +549,7 @@ def _refined(
         _refuse_fractions(release, fixed, queries)
     columns, matrix, sums = _merged(queries, fixed.rows)
     errors = np.asarray(release.answers["standard_error"], dtype=float)
+    errors = np.maximum(errors, 1e-6 * errors.max())  # it is 0 of a total that neighbours keep
     estimates = np.asarray(release.answers["estimate"], dtype=float)
     try:
         near = nearest_counts(
