@@ -445,7 +445,7 @@ def figures_of(
     """The figures of ``answers`` (m,), or without them of the answers of the counts ``near``.
 
     ``matrix`` (m, c), ``estimates`` and ``errors`` (m,), ``sums`` (q, c) and ``totals`` (q,) are as for
-    ``nearest_counts``, or ``_Asked.known`` of tables.
+    ``nearest_counts``, or ``_Task.rules`` of tables.
     """
     x, s = exact(near.x), exact(errors)
     y, v = less(estimates, matrix, near.base), less(totals, sums, near.base)
@@ -508,7 +508,7 @@ class _FixedTotals:
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
+class _Task:
     """Queries (m, c) over the counts to be chosen, and the totals known of these.
 
     tables : those that the counts are of; None where a count is of cells that no query tells apart.
@@ -519,7 +519,7 @@ class _Asked:
     tables: Tables | None
 
     @cached_property
-    def known(self) -> tuple[Rows, Array]:
+    def rules(self) -> tuple[Rows, Array]:
         """Rows of which it is known what they are of the counts: totals, 0 where tables agree. And that."""
         if self.tables is None:
             return self.fixed.rows, self.fixed.values
@@ -545,15 +545,15 @@ class _Asked:
         return weights, np.asarray(weights.any(axis=1))
 
 
-def nearest_on_tables(asked: _Asked, tables: Tables, estimates: Array, errors: Array) -> Nearest:
-    """``nearest_counts`` of tables; the multipliers are those of ``asked.known``.
+def nearest_on_tables(task: _Task, tables: Tables, estimates: Array, errors: Array) -> Nearest:
+    """``nearest_counts`` of tables; the multipliers are those of ``task.rules``.
 
     Raises SolverError as ``nearest_tables``.
     """
-    base, x, z, kept, status = nearest_tables(asked.matrix, estimates, errors, *asked.known)
-    off = (asked.matrix @ x - (estimates - asked.matrix @ base)) / errors
+    base, x, z, kept, status = nearest_tables(task.matrix, estimates, errors, *task.rules)
+    off = (task.matrix @ x - (estimates - task.matrix @ base)) / errors
     # Nor are there more than are known to be, or are counted at all.
-    fixed = zip(asked.fixed.values, asked.fixed.numbers, strict=True)
+    fixed = zip(task.fixed.values, task.fixed.numbers, strict=True)
     largest = min([float(MAX_ROWS), *(value + KEPT for value, number in fixed if number is None)])
     most = tables.most(estimates, errors, float(off @ off) * (1.0 + ROOM))
     most = min(most, len(tables.sizes) * largest)
@@ -603,8 +603,8 @@ def _refined(
         )
     if "refined" in release.manifest:
         raise OptionError("the release is refined already", hint="refine the release that it was made from")
-    asked = _asked(release, totals, whole)
-    matrix, fixed, tables = asked.matrix, asked.fixed, asked.tables
+    task = _task(release, totals, whole)
+    matrix, fixed, tables = task.matrix, task.fixed, task.tables
     errors = np.asarray(release.answers["standard_error"], dtype=float)
     estimates = np.asarray(release.answers["estimate"], dtype=float)
     try:
@@ -612,9 +612,9 @@ def _refined(
             options: dict[str, Any] = {"tolerance": tolerance, "time_limit": time_limit}
             near = nearest_counts(matrix, estimates, errors, fixed.rows, fixed.values, **options)
         else:
-            near = nearest_on_tables(asked, tables, estimates, errors)
+            near = nearest_on_tables(task, tables, estimates, errors)
     except SolverError:
-        if conflict := asked.conflict():
+        if conflict := task.conflict():
             raise _contradiction(fixed, conflict) from None
         raise
     rounded = whole_counts(near.counts, matrix, fixed.rows, fixed.values) if whole else None
@@ -629,11 +629,11 @@ def _refined(
         dtype=float,
     )
     # Whole answers have figures of the counts before they are made whole.
-    figures = figures_of(matrix, estimates, errors, *asked.known, near, None if whole else refined)
+    figures = figures_of(matrix, estimates, errors, *task.rules, near, None if whole else refined)
     return replace(
         release,
-        answers=_with_refined(release.answers, refined, _contradicted(asked, estimates, errors)),
-        manifest={**release.manifest, "refined": _about(release, asked, near, figures, rounded)},
+        answers=_with_refined(release.answers, refined, _contradicted(task, estimates, errors)),
+        manifest={**release.manifest, "refined": _about(release, task, near, figures, rounded)},
     )
 
 
@@ -674,15 +674,15 @@ def _from_counts(release: "Release", totals: Totals) -> float | None:
     a bound on the sum of squares of all. None where the solver fails.
     """
     assert release.plan is not None
-    asked, errors = _asked(release, totals, False), release.answers["standard_error"]
-    matrix, fixed = asked.matrix, asked.fixed
-    if asked.tables is not None:
+    task, errors = _task(release, totals, False), release.answers["standard_error"]
+    matrix, fixed = task.matrix, task.fixed
+    if task.tables is not None:
         try:
-            near = nearest_on_tables(asked, asked.tables, release.answers["refined"], errors)
+            near = nearest_on_tables(task, task.tables, release.answers["refined"], errors)
         except SolverError:
-            return math.inf if asked.conflict() else None
+            return math.inf if task.conflict() else None
         # No counts are nearer than the bound, whatever the solver's point is.
-        return math.sqrt(figures_of(matrix, release.answers["refined"], errors, *asked.known, near).bound)
+        return math.sqrt(figures_of(matrix, release.answers["refined"], errors, *task.rules, near).bound)
     rows = np.vstack([matrix / errors[:, None], fixed.rows])
     values = np.concatenate([release.answers["refined"] / errors, fixed.values])
     # Numbers near the values are subtracted, as in ``nearest_counts``.
@@ -697,8 +697,8 @@ def _from_counts(release: "Release", totals: Totals) -> float | None:
     return float(optimum.fun) if optimum.success else None
 
 
-def _asked(release: "Release", totals: Totals | None, whole: bool) -> _Asked:
-    """What is asked of counts of cells, of so few as can be chosen, or else of tables.
+def _task(release: "Release", totals: Totals | None, whole: bool) -> _Task:
+    """The queries of counts of cells, of so few as can be chosen, or else of tables.
 
     Raises
     ------
@@ -712,7 +712,7 @@ def _asked(release: "Release", totals: Totals | None, whole: bool) -> _Asked:
         if whole:
             _refuse_fractions(release, fixed, workload.queries)
         matrix, rows = _merged(workload.queries, fixed.rows)
-        return _Asked(matrix, replace(fixed, rows=rows), None)
+        return _Task(matrix, replace(fixed, rows=rows), None)
     if whole:
         raise TooLargeError(
             f"the queries tell more than {MOST_CLASSES:,} cells apart, so counts are of tables; made "
@@ -720,7 +720,7 @@ def _asked(release: "Release", totals: Totals | None, whole: bool) -> _Asked:
             hint="refine without whole answers",
         )
     tables = tables_of(workload)
-    return _Asked(tables.queries, _fixed_totals(release, totals, tables.queries, tables.everyone), tables)
+    return _Task(tables.queries, _fixed_totals(release, totals, tables.queries, tables.everyone), tables)
 
 
 def _fixed_totals(release: "Release", totals: Totals | None, queries: Rows, everyone: Array) -> _FixedTotals:
@@ -774,12 +774,12 @@ def _fixed_totals(release: "Release", totals: Totals | None, queries: Rows, ever
     return _FixedTotals(every, np.array(values), tuple(names), tuple(places))
 
 
-def _contradicted(asked: _Asked, estimates: Array, errors: Array) -> list[str]:
+def _contradicted(task: _Task, estimates: Array, errors: Array) -> list[str]:
     """Totals that the released answers contradict, in words.
 
     One that the queries span is a sum of answers, of a standard error of at most the sum of theirs.
     """
-    (weights, spanned), fixed = asked.totals_as_answers(errors), asked.fixed
+    (weights, spanned), fixed = task.totals_as_answers(errors), task.fixed
     sum_of, most = weights @ estimates, np.abs(weights) @ errors
     return [
         f"the total of {name} is {value:,.12g}, and by the released answers it is {estimate:,.6g}: at least "
@@ -847,16 +847,16 @@ def _with_refined(answers: Frame, refined: Array, contradicted: list[str]) -> Fr
 
 
 def _about(
-    release: "Release", asked: _Asked, near: Nearest, figures: Figures, rounded: Whole | None
+    release: "Release", task: _Task, near: Nearest, figures: Figures, rounded: Whole | None
 ) -> dict[str, Any]:
     """The section of a manifest about refined answers."""
-    fixed, tables = asked.fixed, asked.tables
+    fixed, tables = task.fixed, task.tables
     return {
         "note": REFINED,
         "of": {"answers_sha256": hashlib.sha256(release.answers.to_csv().encode()).hexdigest()},
         "program": PROGRAM if tables is None else PROGRAM_OF_TABLES,
-        "counts": asked.matrix.shape[1],
-        **({} if tables is None else {"tables": tables.asked, "agreement": LOCAL, "kept": near.kept}),
+        "counts": task.matrix.shape[1],
+        **({} if tables is None else {"tables": tables.finest, "agreement": LOCAL, "kept": near.kept}),
         "totals": [
             {"of": name, "value": value}
             for name, value in zip(fixed.names, fixed.values.tolist(), strict=True)

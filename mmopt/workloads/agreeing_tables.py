@@ -61,7 +61,7 @@ def refinable_words(workload: Workload) -> str:
     except TooLargeError as error:
         return f"not at all: {error.message}"
     return (
-        f"as {counted(tables.asked, 'table')} of counts that agree where they overlap, not whole "
+        f"as {counted(tables.finest, 'table')} of counts that agree where they overlap, not whole "
         f"({counted(int(tables.sizes.sum()), 'count')})"
     )
 
@@ -70,12 +70,12 @@ def refinable_words(workload: Workload) -> str:
 class Tables:
     """Tables of counts (c,) in all, each ``sizes`` long, one after the other.
 
-    asked : the tables that no other refines. queries (m, c) and agreement (k, c) : sparse rows; the latter
-    are 0 of tables that agree. everyone (c,) : the sum of a smallest table. in_total (b, m) : sparse; each
-    row adds answers up to the number of rows counted.
+    finest : the number of tables that no other refines. queries (m, c) and agreement (k, c) : sparse rows;
+    the latter are 0 of tables that agree. everyone (c,) : the sum of a smallest table. in_total (b, m) :
+    sparse; each row adds answers up to the number of rows counted.
     """
 
-    asked: int
+    finest: int
     sizes: Ints
     queries: sparse.csr_array
     agreement: sparse.csr_array
@@ -168,7 +168,7 @@ def tables_of(workload: Workload) -> Tables:
     """
     blocks = [block.factors if isinstance(block, Product) else (block.queries,) for block in workload.blocks]
     attributes = [_Classes.made(factors) for factors in zip(*blocks, strict=True)]
-    asked, tables, coarser = _with_common_sums(attributes)
+    finest, tables, coarser = _with_common_sums(attributes)
     sizes = [math.prod(int(a.sizes[p]) for a, p in zip(attributes, one, strict=True)) for one in tables]
     if sum(sizes) > MOST_COUNTS:
         raise _too_many(sum(sizes), f"counts in {counted(len(tables), 'table')}")
@@ -199,7 +199,7 @@ def tables_of(workload: Workload) -> Tables:
     ]
     weights = sparse.block_diag(in_total, format="csr")
     return Tables(
-        asked=asked,
+        finest=finest,
         sizes=np.array(sizes),
         queries=sparse.vstack(queries, format="csr"),
         agreement=sparse.vstack([sparse.csr_array((0, int(starts[-1]))), *agreement], format="csr"),
@@ -220,13 +220,13 @@ def _with_common_sums(attributes: Sequence[_Classes]) -> tuple[int, Ints, Bools]
         columns = zip(attributes, tables.T, strict=True)
         return np.asarray(np.all([a.joins[np.ix_(p, p)] == p for a, p in columns], axis=0))
 
-    asked = np.unique(np.column_stack([a.of for a in attributes]), axis=0)
-    finest = asked[are_coarser(asked).sum(axis=0) == 1]
+    of_blocks = np.unique(np.column_stack([a.of for a in attributes]), axis=0)
+    finest = of_blocks[are_coarser(of_blocks).sum(axis=0) == 1]
     common = [
         np.column_stack([a.joins[p, column] for a, p, column in zip(attributes, one, finest.T, strict=True)])
         for one in finest
     ]
-    tables = np.unique(np.vstack([asked, *common]), axis=0)
+    tables = np.unique(np.vstack([of_blocks, *common]), axis=0)
     below = (are_coarser(tables) & ~np.eye(len(tables), dtype=bool)).astype(np.float32)
     return len(finest), tables, (below > 0) & (below @ below == 0)  # with none between
 

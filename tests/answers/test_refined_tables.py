@@ -1,6 +1,6 @@
 """Refined answers on tables: they agree, obey their totals and are as near as is proved.
 
-Guards refined_tables.py, agreeing_tables.py.
+Guards refined_tables.py, agreeing_tables.py, balls.py.
 """
 
 import dataclasses
@@ -128,7 +128,7 @@ def test_one_table_is_what_counts_of_cells_are(rng: np.random.Generator) -> None
     """And certify, with the program as it is written, has the same figures."""
     workload = asked({"a": "identity", "c": "identity"}, {"a": "identity"}, {"c": "prefix"})
     tables = tables_of(workload)
-    assert tables.asked == 1
+    assert tables.finest == 1
     matrix = np.unique(workload.queries, axis=1)
     estimates, errors = 4 * rng.normal(size=workload.m), rng.uniform(0.5, 2.0, workload.m)
     cells = nearest_counts(matrix, estimates, errors, np.zeros((0, 12)), np.zeros(0))
@@ -158,7 +158,7 @@ def test_all_pairs_agree_on_what_they_have_in_common() -> None:
         {"a": "identity", "c": [[0], [1]]}, {"b": "identity", "c": [[0, 1]]}, {"d": "identity", "c": [[1, 2]]}
     )
     tables = tables_of(workload)
-    assert tables.asked == 3
+    assert tables.finest == 3
     # By hand: 3 x 3, 2 x 2 and 2 x 2 counts; {0, 1} and the rest; all of c, as {0}, {1}, {2} are chained.
     assert sorted(tables.sizes.tolist()) == [1, 2, 4, 4, 9]
     for seed in range(3):
@@ -169,7 +169,7 @@ def test_all_pairs_agree_on_what_they_have_in_common() -> None:
 
 
 def test_agreement_in_pairs_promises_no_common_table() -> None:
-    """Of ten persons A = B, B = C and A ≠ C: the answers stay as they are."""
+    """Ten persons with A = B, B = C and A ≠ C: the answers stay as they are."""
     domain = mmopt.Domain.of(a=range(2), b=range(2), c=range(2))
     workload = domain.marginals([2])
     same, other = np.array([5.0, 0, 0, 5]), np.array([0, 5.0, 5, 0])

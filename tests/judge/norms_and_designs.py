@@ -203,13 +203,13 @@ def _nearest(p: Point) -> arb:
 
 
 def _with_total(p: Point) -> arb:
-    """As ``_refined``, with one row a cell in all."""
+    """The objective, with one row a cell in all."""
     assert abs(float(total(p.vector("x"))) - p.n) < 1e-8 * p.n
     return _refined(p)
 
 
 def _with_total_bound(p: Point) -> arb:
-    """With the multiplier z of the total."""
+    """The bound with the multiplier z of the total."""
     r, y, (z,) = _off(p, p.vector("x")), _released(p), p.multiplier("z").entries()
     slopes = [2 * dot(column, r) + z for column in p.asked.weighted().transpose().tolist()]
     least = -balls.greatest([arb(0), *(-own for own in slopes)])
