@@ -107,8 +107,10 @@ def test_the_bound_is_below_every_population(rng: np.random.Generator) -> None:
         zeros = np.zeros(len(z))
         figures = figures_of(tables.queries, estimates, errors, tables.agreement, zeros, near)
         for _ in range(20):
-            one = PAIRS.queries @ population(rng, 2.0 * rng.random())
-            assert figures.bound <= np.sum(((one - estimates) / errors) ** 2)
+            cells = population(rng, 2.0 * rng.random())
+            level = float(np.sum(((PAIRS.queries @ cells - estimates) / errors) ** 2))
+            assert figures.bound <= level
+            assert len(tables.sizes) * cells.sum() <= tables.most(estimates, errors, level)
         assert figures.bound <= figures.objective and (figures.gap < 1e-9 or spoiled)
 
 

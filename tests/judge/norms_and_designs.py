@@ -210,7 +210,7 @@ def _with_total(p: Point) -> arb:
 
 def _with_total_bound(p: Point) -> arb:
     """The bound with the multiplier z of the total."""
-    r, y, (z,) = _off(p, p.vector("x")), _released(p), p.multiplier("z").entries()
+    r, y, (z,) = _off(p, p.vector("x")), _released(p), p.multiplier("known").entries()
     slopes = [2 * dot(column, r) + z for column in p.asked.weighted().transpose().tolist()]
     least = -balls.greatest([arb(0), *(-own for own in slopes)])
     return (-2 * dot(r, y) - z * p.n - dot(r, r) + 10 * p.n * least).max(arb(0))
