@@ -417,7 +417,8 @@ def _refined_words(about: Mapping[str, Any]) -> str:
     if whole is not None and whole["others"]:
         off = rounded(float(whole["largest_distance_of_others"]), 3, up=True)
         near += f", {whole['others']:,} off by up to {off}"
-    return f"non-negative{totals}{f', whole ({near})' if near else ''}; {about['note']}"
+    remarks = f"{about['agreement']}; {about['note']}" if "agreement" in about else about["note"]
+    return f"non-negative{totals}{f', whole ({near})' if near else ''}; {remarks}"
 
 
 def _optimum(about: Mapping[str, Any]) -> str:

@@ -94,7 +94,7 @@ WARNING_ROWS = ("not private", "warning")  # names of rows that are shown as war
 ORDER = (
     *(*WARNING_ROWS, "wishes unmet", "not read", "only filters"),
     *("asked", "counted", "rows", "rmse", "intervals", "refined", "optimum"),
-    *("chosen", "default program"),
+    *("chosen", "default program", "refining"),
     *("privacy cost", "privacy", "allowed", "neighbours", "not covered", "ledger"),
 )
 

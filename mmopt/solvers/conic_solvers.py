@@ -371,6 +371,23 @@ def _clarabel_of_quadratic(handed: Handover, options: Options, clock: Clock) -> 
     yield from _clarabel(handed, options, clock)
 
 
+def run_clarabel(
+    p: Any, q: Array, a: Any, b: Array, cones: Any, settings: Any, is_over: Callable[[Any], bool]
+) -> Any:
+    """Clarabel's result: least xᵀPx / 2 + qᵀx with A x + s = b, s in the cones. ``is_over`` may end it."""
+    import clarabel
+
+    try:
+        solver = clarabel.DefaultSolver(p, q, a, b, cones, settings)
+        solver.set_termination_callback(is_over)
+        # Its factors are large, and end here: another problem may be solved before the next run.
+        return solver.solve()
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # what Rust calls a bug of its own; not exported
+            raise
+        raise SolverError(f"clarabel failed: {error}", hint="another solver may do: --solver scs") from None
+
+
 def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRun]:
     """Runs of Clarabel, each to a finer tolerance."""
     import clarabel
@@ -391,22 +408,13 @@ def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_Sol
         settings.max_threads = options.threads or int(b.size < ROWS_OF_ONE_THREAD)
         if options.max_iterations is not None:
             settings.max_iter = max(1, options.max_iterations - used)
-        try:
-            solver = clarabel.DefaultSolver(p, q, handed.data["A"], b, cones, settings)
-            counted: list[Iteration] = []
-            solver.set_termination_callback(partial(_watched, clock, counted))
-            raw = solver.solve()
-        except BaseException as error:
-            if type(error).__name__ != "PanicException":  # what Rust calls a bug of its own; not exported
-                raise
-            raise SolverError(
-                f"clarabel failed: {error}", hint="another solver may do: --solver scs"
-            ) from None
+        counted: list[Iteration] = []
+        watched = partial(_watched, clock, counted)
+        raw = run_clarabel(p, q, handed.data["A"], b, cones, settings, watched)
         used += int(raw.iterations)
         clock.solving += float(raw.solve_time)
         vectors = Vectors(handed, unit * np.array(raw.x), worth / unit * np.array(raw.z))
         counted = [iteration.placed(0, iteration.run, worth) for iteration in counted]
-        del solver  # its factors are large, and a problem for a bound may be solved before the next run
         # An iterate of finite numbers is worth certifying whatever the solver calls it.
         is_finite = bool(np.isfinite(vectors.x).all() and np.isfinite(vectors.y).all())
         values = {"x": vectors.x, "z": vectors.y, "obj_val": 0.0, "solve_time": 0.0, "iterations": used}
