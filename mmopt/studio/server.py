@@ -26,14 +26,15 @@ from mmopt.comparison.isolated_tasks import Run
 from mmopt.comparison_process import Worker
 from mmopt.driver.task_and_plan import Progress
 from mmopt.errors import OptionError
+from mmopt.installation_and_files import parse_json
 from mmopt.results.solution_rows_and_json import finite
 from mmopt.studio.calls import CALLS, Combinations, Kinds, PageCall, Row, unlike
 from mmopt.studio.lanes import Lane, Lanes
 
 ADDRESS, PORT = "127.0.0.1", 8347
-MOST_BYTES = 131_072  # of a call: two texts, multipliers, a point
+MOST_BYTES = 1_048_576  # of a call: two texts, multipliers, a point
 PATIENCE = 10.0  # seconds for a request to arrive
-MOST_REQUESTS = 32  # at the same time
+MOST_REQUESTS = 512  # at the same time: more than a browser opens, whose idle ones shut nobody out
 BEAT = 0.5  # seconds after which a page that waits is looked for
 TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 POLICY = (
@@ -113,6 +114,7 @@ class Studio(ThreadingHTTPServer):
         self.files = {"/": names["index.html"], **{f"/{name}": data for name, data in names.items()}}
         self.lanes = self.kept.enter_context(Lanes(worker))
         self.places = threading.BoundedSemaphore(MOST_REQUESTS)
+        self.offers: dict[str, Any] = {}  # what any page is offered, once it is known
 
     @property
     def address(self) -> str:
@@ -149,7 +151,6 @@ class Handler(BaseHTTPRequestHandler):
 
     server: Studio
     timeout = PATIENCE
-    server_version, sys_version = "mmopt", ""
 
     def setup(self) -> None:
         """Give the request its time to arrive, whole: ``timeout`` is for each of its parts."""
@@ -206,7 +207,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def send_head(self, status: HTTPStatus, kind: str) -> None:
         """Send status and headers but the last."""
-        self.send_response(status)
+        self.send_response_only(status)  # without the name of the server
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
         for name, value in HEADERS.items():
             self.send_header(name, value)
@@ -228,6 +229,9 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused(HTTPStatus.BAD_REQUEST, "the call names no tab")
         if name != "stop" and name not in CALLS:
             raise Refused(HTTPStatus.NOT_FOUND, "there is no such call")
+        if name == "lists" and self.server.offers:
+            self.send(HTTPStatus.OK, self.server.offers)
+            return
         is_work = name in ("solve", "compare", "stop")
         with self.server.lanes.of(tab, is_work=is_work) as lane:
             if lane is None:
@@ -241,12 +245,15 @@ class Handler(BaseHTTPRequestHandler):
                 lane.stop()  # what the page had asked for before
                 self.stream(lane, call)
             else:
-                self.send(HTTPStatus.OK, lane.answer(call))
+                answer = lane.answer(call)
+                if name == "lists" and "problem" not in answer:
+                    self.server.offers = answer
+                self.send(HTTPStatus.OK, answer)
 
     def require_own_page(self) -> None:
         """Refuse calls without the token, and those that a page from elsewhere makes."""
-        origin, site = self.headers.get("Origin"), self.headers.get("Sec-Fetch-Site", "same-origin")
-        if origin not in (None, f"http://{self.server.host}") or site not in ("same-origin", "none"):
+        origins, sites = (set(self.headers.get_all(name, ())) for name in ("Origin", "Sec-Fetch-Site"))
+        if not (origins <= {f"http://{self.server.host}"} and sites <= {"same-origin", "none"}):
             raise Refused(HTTPStatus.FORBIDDEN, "the call is from a page of another site")
         token = self.headers.get("X-Studio-Token", "")
         if not hmac.compare_digest(token.encode(), self.server.token.encode()):
@@ -262,8 +269,8 @@ class Handler(BaseHTTPRequestHandler):
         if len(length) > 9 or int(length) > MOST_BYTES:
             raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a call has at most {MOST_BYTES:,} bytes")
         try:
-            value = json.loads(self.rfile.read(int(length)), parse_constant=refuse_constant)
-        except (ValueError, RecursionError):
+            value = parse_json(self.rfile.read(int(length)).decode())
+        except ValueError:
             raise Refused(HTTPStatus.BAD_REQUEST, "the call is no JSON") from None
         if not isinstance(value, dict):
             raise Refused(HTTPStatus.BAD_REQUEST, "the call is no object")
@@ -275,11 +282,13 @@ class Handler(BaseHTTPRequestHandler):
         run = Run(call, lambda point: lines.put(point_of(point)))
 
         def work() -> None:
-            if isinstance(call, Combinations):
-                compare(lane, run, lines.put)
-            else:
-                lines.put(lane.followed(run))
-            lines.put(None)
+            try:
+                if isinstance(call, Combinations):
+                    compare(lane, run, lines.put)
+                else:
+                    lines.put(lane.followed(run))
+            finally:
+                lines.put(None)
 
         self.send_head(HTTPStatus.OK, "application/x-ndjson")
         self.end_headers()
@@ -330,8 +339,3 @@ def call_of(kind: type[PageCall], sent: Mapping[str, Any]) -> PageCall:
         return kind(**sent)
     except TypeError:
         raise Refused(HTTPStatus.BAD_REQUEST, "the call lacks something") from None
-
-
-def refuse_constant(text: str) -> None:
-    """Refuse NaN and infinities, which are no JSON."""
-    raise ValueError(text)

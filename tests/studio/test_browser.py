@@ -253,7 +253,7 @@ def test_a_solve_with_its_bound_its_errors_and_what_is_old(page: Browser) -> Non
     weighted, _ = figures(page)
     assert weighted > objective * 1.5
     page.program(page.js("document.querySelector('#text').value") + "\n# a remark\n")
-    assert "changed since" in page.text("#panel-solution .note")
+    assert "another text" in page.text("#panel-solution .note")
 
 
 def test_cells_by_slider(page: Browser) -> None:
@@ -456,6 +456,10 @@ def test_a_link_without_a_token_takes_it_from_an_open_page_and_else_says_what_to
         page.settle()
         assert page.js("document.querySelector('#text').value") == Program.load("gamma_2").text
         second = page.driver.current_window_handle
+        page.driver.get("about:blank")
+        page.driver.get(server.origin + "#token=wrong")  # neither kept nor handed on
+        page.settle()
+        assert page.js("document.querySelector('#banner').hidden")
         page.driver.switch_to.window(first)
         page.driver.get("about:blank")
         page.driver.switch_to.window(second)
@@ -504,7 +508,7 @@ def test_a_page_whose_server_has_ended_says_so_and_keeps_its_text(browser: Brows
         server.end()
         browser.write("#text", SMALLEST)
         browser.wait("!document.querySelector('#banner').hidden")
-    assert "has ended" in browser.text("#banner")
+    assert "does not answer" in browser.text("#banner")
     assert browser.js("document.querySelector('#text').value") == SMALLEST
     assert "smallest" in browser.js("location.hash")
     assert browser.errors() == []

@@ -192,7 +192,8 @@ def test_solvers_are_those_listed_and_nothing_else_is_imported(subtests: pytest.
 def bound_again(text: str, solution: dict[str, Any], workload: dict[str, Any]) -> dict[str, Any]:
     """The bound at the multipliers and near the point that a page gets with a solution."""
     chosen = {m["name"]: np.reshape(m["values"], m["shape"]).tolist() for m in solution["multipliers"]}
-    return answered(Bound(text=text, workload=workload, multipliers=chosen, point=solution.get("point")))
+    point = None if solution["has_certificate"] else solution["variables"]
+    return answered(Bound(text=text, workload=workload, multipliers=chosen, point=point))
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in BOUNDED])
@@ -212,11 +213,14 @@ def test_the_bound_off_the_lines_is_read_near_the_point() -> None:
     text = "program p\nchoose\n    x: vector[2] >= 0\nminimize norm(x) + sum(x)\nsubject to\n"
     text += "    one: sum(x) == 1\n    first: x[0] >= 0.75\n"
     solution = answered(Solve(text=text, workload={}))["solution"]
-    assert {m["name"] for m in solution["multipliers"]} == {"one", "first"} and solution["point"]
+    assert {m["name"] for m in solution["multipliers"]} == {"one", "first"} and len(solution["variables"]["x"]) == 2
+    assert [m["lower"] for m in solution["multipliers"]] == [None, 0]  # of an equation, of an inequality
+    (one, first) = solution["lines"]
+    assert (one["tight"], first["tight"], first["count"]) == (1, 1, 1) and solution["legend"]
     bound = bound_again(text, solution, {})
     assert bound["bound"] == pytest.approx(solution["objective"], rel=GAP)
     assert bound["bound"] <= solution["objective"]
-    assert "none is given" in json.dumps(bound_again(text, {**solution, "point": None}, {}))
+    assert "none is given" in json.dumps(bound_again(text, {**solution, "variables": None}, {}))
 
 
 @pytest.mark.parametrize("solver", solver_names())

@@ -3,7 +3,9 @@
 const CHANNEL = "mmopt studio";
 const KEY = "mmopt studio token";
 const tab = crypto.randomUUID();
-let token = "";
+// Only a token with which a call has succeeded is good: it alone is kept, and given to other pages.
+let token = "", isGood = false, channel = null;
+const refused = new Set();
 
 /** What a call failed with: words for the reader; `isLost` where nobody answered. */
 export class CallError extends Error {
@@ -13,7 +15,7 @@ export class CallError extends Error {
   }
 }
 
-/** The parts of the address after #, without the token, which goes to the session's memory. */
+/** The parts of the address after #, without the token, which is tried where none is good yet. */
 export function readAddress() {
   const parts = Object.fromEntries(
     location.hash.slice(1).split("&").filter(Boolean).map((part) => {
@@ -21,8 +23,7 @@ export function readAddress() {
       return at < 0 ? [part, ""] : [part.slice(0, at), decoded(part.slice(at + 1))];
     }));
   if (parts.token) {
-    token = parts.token;
-    sessionStorage.setItem(KEY, token);
+    if (!isGood) token = parts.token;
     delete parts.token;
     writeAddress(parts);
   }
@@ -57,14 +58,13 @@ export function writeAddress(parts) {
 /** Whether there is a token: this page's, or one from another page of the studio. */
 export async function findToken() {
   token ||= sessionStorage.getItem(KEY) ?? "";
-  const channel = new BroadcastChannel(CHANNEL);
-  channel.addEventListener("message", (event) => {
-    if (event.data?.ask && token) channel.postMessage({ token });
-    if (typeof event.data?.token === "string" && !token) {
-      token = event.data.token;
-      sessionStorage.setItem(KEY, token);
-    }
-  });
+  if (!channel) {
+    channel = new BroadcastChannel(CHANNEL);
+    channel.addEventListener("message", (event) => {
+      if (event.data?.ask && isGood) channel.postMessage({ token });
+      if (typeof event.data?.token === "string" && !token && !refused.has(event.data.token)) token = event.data.token;
+    });
+  }
   for (let waited = 0; !token && waited < 500; waited += 50) {
     if (waited === 0) channel.postMessage({ ask: true });
     await new Promise((go) => setTimeout(go, 50));
@@ -72,24 +72,33 @@ export async function findToken() {
   return token !== "";
 }
 
-/** Posts a call; the response, once it is known to be good. */
+/** Posts a call; the response, once it is known to be good. A token that is refused is tried no more. */
 async function post(name, body, signal) {
   let response;
+  const tried = token;
   try {
     response = await fetch(`/api/${name}`, {
       method: "POST", signal, cache: "no-store",
-      headers: { "Content-Type": "application/json", "X-Studio-Token": token },
+      headers: { "Content-Type": "application/json", "X-Studio-Token": tried },
       body: JSON.stringify({ tab, ...body }),
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new CallError("No answer: the studio's server has ended.", true);
+    throw new CallError("No answer: the studio's server has ended, or refuses to be reached.", true);
   }
-  if (!response.ok) {
-    const words = await response.json().then((answer) => answer.error, () => "");
-    throw new CallError(words || `The server refused the call (${response.status}).`);
+  if (response.ok) {
+    isGood = true;
+    sessionStorage.setItem(KEY, token);
+    return response;
   }
-  return response;
+  const words = await response.json().then((answer) => answer.error, () => "");
+  if (response.status === 403 && tried && !refused.has(tried)) {
+    refused.add(tried);
+    if (token === tried) [token, isGood] = ["", false];
+    sessionStorage.removeItem(KEY);
+    if (await findToken()) return post(name, body, signal);
+  }
+  throw new CallError(words || `The server refused the call (${response.status}).`);
 }
 
 /** A call with one answer. */

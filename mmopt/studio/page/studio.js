@@ -289,7 +289,7 @@ function say(words) {
 function failed(error) {
   if (error.name === "AbortError") return;
   if (!(error instanceof CallError)) throw error;
-  if (error.isLost) banner("The studio's server has ended. Start it again with “mmopt studio” and open the address it prints. Your text is still here, and in the address of this page.");
+  if (error.isLost) banner("The studio does not answer. If it has ended, start it again with “mmopt studio” and open the address it prints. Your text is still here, and in the address of this page.");
   else say(error.message);
 }
 
