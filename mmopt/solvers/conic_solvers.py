@@ -679,19 +679,22 @@ def _listening(
     level = remarks.level
     is_below = solver in PRINT_BELOW
     above = _Both(sys.stdout) if options.verbose and not is_below else io.StringIO()
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as below:
+    # A folder is for SCS alone: a process that is stopped leaves it behind.
+    is_scs = solver == "SCS"
+    place = tempfile.TemporaryDirectory() if is_scs else nullcontext("")
+    with place as folder, tempfile.TemporaryFile() as below:
         log = Path(folder, "scs.csv")
         try:
             if not options.verbose:
                 remarks.setLevel(logging.WARNING)
             with quiet_output(below.fileno()) if is_below else nullcontext(), redirect_stdout(above):
-                reports = {"log_csv_filename": str(log)} if solver == "SCS" else {"verbose": True}
+                reports = {"log_csv_filename": str(log)} if is_scs else {"verbose": True}
                 yield reports if options.history else {}, iterations
         finally:
             remarks.setLevel(level)
             below.seek(0)
             text = below.read().decode(errors="replace") + above.getvalue()
             if options.history:
-                iterations += read_log(log, began) if log.exists() else read_lines(solver, text)
+                iterations += read_log(log, began) if is_scs and log.exists() else read_lines(solver, text)
             if options.verbose and is_below:
                 sys.stdout.write(text)

@@ -111,9 +111,13 @@ def is_at_work(studio: Studio, tab: str) -> bool:
 def is_safe(answer: tuple[int, dict[str, str], bytes]) -> bool:
     """Whether an answer has the headers, and is JSON where it is none of the files."""
     status, headers, data = answer
-    return HEADERS.items() <= headers.items() and "Server" not in headers and (
-        status == 200
-        or (headers["Content-Type"].startswith("application/json") and "error" in json.loads(data))
+    return (
+        HEADERS.items() <= headers.items()
+        and "Server" not in headers
+        and (
+            status == 200
+            or (headers["Content-Type"].startswith("application/json") and "error" in json.loads(data))
+        )
     )
 
 
