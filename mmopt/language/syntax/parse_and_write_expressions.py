@@ -348,8 +348,8 @@ def parse_relation(text: Text, *, strict: bool = False) -> Relation:
     text.require(relations, "a constraint is a relation", "write <=, >= or == between numbers, >> 0 for psd")
     op = relations[0]
     for second in relations[1:]:
-        for word in (t for t in text.outer if op.end <= t.start < second.start and t.text in ("if", "or")):
-            text.fail_at(word, *PYTHON_WORDS[word.text])
+        for each in (t for t in text.outer if op.end <= t.start < second.start and t.text in ("if", "or")):
+            text.fail_at(each, *PYTHON_WORDS[each.text])
         both = [t for t in text.outer if t.text in (",", "and") and op.end <= t.start < second.start]
         end, start = (both[0].start, both[0].end) if both else (second.start, op.end)
         lines = f"two lines: {text.cut(text.start, end).text} and {text.cut(start, text.end).text}"
