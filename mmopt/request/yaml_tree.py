@@ -241,7 +241,10 @@ MAX_BYTES = 2 * 2**20
 
 # YAML's own line breaks, so that our line numbers are those of the parser.
 _BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
-_NOT_PRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# What YAML does not allow, and what shows a text in another order.
+_NOT_PRINTABLE = re.compile(
+    "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
 
 
 @dataclass(frozen=True)

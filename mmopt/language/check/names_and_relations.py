@@ -201,7 +201,8 @@ class Names:
         """The type of an assignment as its left side declares it, which has to follow from the right side."""
         declared = declared_type(d, inferred.curvature)
         message = f"'{a.name}' is declared {declared.shape} and is {inferred.shape}"
-        self.source.require(len(declared.dims) == len(inferred.dims), a.span, message)
+        column = _column_hint(declared, inferred)
+        self.source.require(len(declared.dims) == len(inferred.dims), a.span, message, column)
         for dim, size, span in zip(declared.dims, inferred.dims, d.dim_spans, strict=True):
             if any(name.startswith("?") for name in size.symbols):
                 self._name_size(dim, span)
@@ -236,27 +237,20 @@ class Names:
         self.dims.add(dim.name)
 
 
-FLIPPED = {"<=": ">=", ">=": "<=", "<<": ">>", ">>": "<<"}
-
-
 def relation_hint(relation: Relation, left: Type, right: Type) -> str:
-    """A hint with the line the other way round, where that is convex; "" where it is not."""
+    """A hint at what holds of the curved side where the other is affine; "" where none is."""
     bent, other = (right, left) if left.curvature.is_affine else (left, right)
-    if Curvature.UNKNOWN in (left.curvature, right.curvature):
+    if Curvature.UNKNOWN in (left.curvature, right.curvature) or not other.curvature.is_affine:
         return ""
     is_convex = bent.curvature is Curvature.CONVEX
-    ops = ("<<", ">>") if bent.loewner else ("<=", ">=")
-    op = FLIPPED.get(relation.op) or ops[is_convex != (bent is left)]
-    line = f"{to_source(relation.left)} {op} {to_source(relation.right)}"
     if relation.op == "==":
+        op = (("<<", ">>") if bent.loewner else ("<=", ">="))[is_convex != (bent is left)]
+        line = f"{to_source(relation.left)} {op} {to_source(relation.right)}"
         side = "at most" if is_convex else "at least"
-        hint = f"what is {bent.curvature.value} can be {side} a limit, not equal to one: {line}"
-        return hint if other.curvature.is_affine else ""
-    small, large = (left, right) if op in ("<=", "<<") else (right, left)
-    sides = ("below", "above") if is_convex else ("above", "below")
-    hint = f"can be kept {sides[0]} a limit, not {sides[1]} one; is this meant: {line}"
-    fits = small.curvature.is_convex and large.curvature.is_concave
-    return f"what is {'convex' if is_convex else 'concave'} {hint}" if fits else ""
+        return f"what is {bent.curvature.value} can be {side} a limit, not equal to one: {line}"
+    below, above = ("below", "above") if is_convex else ("above", "below")
+    what = f"what is {bent.curvature.value} can be kept {below} a limit, not {above} one"
+    return f"{what}: a line in this direction is not convex"
 
 
 OTHER_SENSE = "a convex function is minimized, a concave one maximized: change the sense, or the objective"
@@ -419,6 +413,8 @@ RULES = {
     "a parameter, or alternate between them in a procedure",
     "quotient": "a quotient is convex where a constant >= 0 is divided by what is concave and > 0: put "
     "something given above, or below, and -(1 / x) for -1 / x",
+    "a rank of": "a rank is not convex: nuclear(X), the sum of the singular values, is its convex stand-in; "
+    "a rank is fixed by a line of a program of class rank",
     "that is chosen": "make it a parameter, which is given",
     "extreme": "sums and extremes of all entries are not curved as the matrix is: take its trace, its diag, "
     "lambda_max or lambda_min",
@@ -443,6 +439,13 @@ SYMMETRIC = (
 )
 
 
+def _column_hint(one: Type, other: Type) -> str:
+    """A hint where a vector meets a row, in either order; "" elsewhere."""
+    vector, row = sorted((one, other), key=lambda t: len(t.dims))
+    is_row = vector.is_vector and row.is_matrix and row.dims[0] == Dim.of(1)
+    return "a column of numbers is written [[2], [1], [1], [2]]; the transpose of a row A is A.T" * is_row
+
+
 def check_shapes(c: Constraint, scope: Scope) -> tuple[Type, Type]:
     """The types of both sides of a relation whose shapes fit."""
     r = c.relation
@@ -455,6 +458,7 @@ def check_shapes(c: Constraint, scope: Scope) -> tuple[Type, Type]:
         left.is_scalar or right.is_scalar or left.dims == right.dims,
         r.span,
         f"{left.shape} {r.op} {right.shape}: both sides need the same shape",
+        _column_hint(left, right),
     )
     is_scalar = is_order and not (left.is_matrix or right.is_matrix)
     scope.source.require(

@@ -211,8 +211,8 @@ def declaration(text: Text) -> Declaration:
             for number in tokens[at : at + 1] if not words else ():
                 rest.cut(number.start, rest.end).fail(
                     "what is given has no numbers here",
-                    "write them where they are used, or under 'let': A = [[1, 2], [3, 4]]; a number, under "
-                    "'parameter': c = 2",
+                    "write them where they are used, or under 'let': A = [[1, 2], [3, 4]], b = [[1], [2]]; a "
+                    "number, under 'parameter': c = 2",
                 )
             if not words:
                 rest.fail_at(token, "a source is missing after '='", "for example workload.matrix")

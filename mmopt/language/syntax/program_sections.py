@@ -146,6 +146,9 @@ def _lines_of_sections(source: Source) -> Iterator[tuple[str, Span, int, list[st
     for number, line in enumerate(source.lines, 1):
         bare = line.rstrip()
         is_empty = not bare or bare.lstrip().startswith("#")
+        if mark := re.match(r"\s*(//|/\*|%)", bare):
+            span = Span(number, mark.start(1) + 1, len(mark[1]))
+            source.fail(span, f"'{mark[1]}' begins no comment", "a comment begins with #")
         if not is_empty and bare[0] not in " \t":
             name = _section_name(source, number, bare, "" if current else "a text starts with: program NAME")
             if current:

@@ -39,11 +39,16 @@ PYTHON_WORDS = {
     "if": ("'if' cannot stand in an expression", "a program has one meaning for all data"),
     "and": ("'and' cannot stand in an expression", "write two constraints"),
     "forall": ("'forall' is no word of the language", "a family of constraints ends with: for j in m"),
-    "or": ("'or' cannot stand in an expression", "write two programs and compare them"),
+    "or": (
+        "'or' cannot stand in an expression",
+        "a choice between lines is not convex, and all lines hold together: write two programs and compare "
+        "them",
+    ),
 }
 STRANGE_OPERATORS = {
     "^": ("'^' is not a power", "write **"),
-    "//": ("'//' has no meaning here", "write /"),
+    "//": ("'//' has no meaning here", "write /; a comment begins with #"),
+    "%": ("'%' has no meaning here", "a comment begins with #"),
     "{": ("'{' has no meaning here", "write ( ) for grouping, [ ] for an index or a block matrix"),
     ";": ("';' has no meaning here", "write one statement a line; one matrix on another is [[A], [B]]"),
     "|": ("'|' has no meaning here", "|x| is abs(x), entry by entry, and ||x|| is norm(x)"),
@@ -379,7 +384,8 @@ def _mistakes(text: Text, previous: Token | None, token: Token) -> Iterator[tupl
         )
     elif previous.text in OPERATORS:
         ends = word in (")", "]", ",", ":", ".") or is_binary
-        yield ends, f"nothing stands between '{previous.text}' and '{word}'", ALLOWED
+        hint = "a comment begins with #" if previous.text + word == "/*" else ALLOWED
+        yield ends, f"nothing stands between '{previous.text}' and '{word}'", hint
     elif previous.text == ".":
         dotted = f"{word} is entry by entry: leave the dot out" if word in ("*", "/", "**") else ""
         yield token.kind != "name", f"'{word}' stands after a dot", dotted or "the transpose is written X.T"

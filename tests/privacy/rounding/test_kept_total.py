@@ -1,4 +1,7 @@
-"""Guards integer_dense.py, norms_and_measured_integers.py: the number of rows, where neighbours keep it."""
+"""The number of rows, where neighbours keep it.
+
+Guards integer_dense.py, norms_and_measured_integers.py, neighbours.py, measured_and_simulated_releases.py.
+"""
 
 import itertools
 from dataclasses import replace
