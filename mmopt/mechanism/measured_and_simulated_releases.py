@@ -182,7 +182,7 @@ def _with_noise(plan: Plan, exact: AnyInts) -> AnyInts:
 
 def check_claim(plan: Plan) -> None:
     """Raise PrivacyError unless the claim covers the noise, computed anew: plans may be changed by hand."""
-    plan.integer.check_total(plan.workload)
+    plan.integer.check_total()
     squares = [part.squared_sensitivity for part in plan.integer.parts]
     exact = plan.integer.squared_sensitivities()
     if any(a < b for a, b in zip(squares, exact, strict=True)):

@@ -140,7 +140,7 @@ class Plan(Tabular):
     @property
     def not_covered(self) -> str:
         """In words, facts about the data that a release may reveal and the claim does not cover."""
-        return not_covered(self.workload, self.neighbours, bool(np.any(self.integer.of_total)))
+        return not_covered(self.workload, self.neighbours)
 
     @property
     def allowed_words(self) -> str:
@@ -250,11 +250,8 @@ class Plan(Tabular):
         return f"Plan({self.workload.m} queries, {', '.join(words)}, rmse {rounded(self.rmse, 6, up=True)})"
 
 
-def not_covered(workload: Workload, neighbours: Neighbours, uses_total: bool) -> str:
-    """In words, facts about the data that a release of these queries may reveal, whatever is claimed.
-
-    uses_total : whether the number of rows may be used without noise.
-    """
+def not_covered(workload: Workload, neighbours: Neighbours) -> str:
+    """In words, facts about the data that a release of these queries may reveal, whatever is claimed."""
     names = ", ".join(
         name
         for name, rules in row_rules(workload).items()
@@ -265,13 +262,9 @@ def not_covered(workload: Workload, neighbours: Neighbours, uses_total: bool) ->
     unit = name and (
         f"; whether a row has no '{name}'; a '{name}' spelled in several ways, which counts as several"
     )
-    number = (
-        "; the number of rows of this table, which may be published as it is: of a selection from another "
-        "table (a filter, a region) it is a fact about that one"
-    )
     return (
         "whether the table can be read, its weights (if it has any) are counts, and it has at most "
-        f"{MAX_ROWS} rows{refused}{unit}{number * uses_total}"
+        f"{MAX_ROWS} rows{refused}{unit}"
     )
 
 

@@ -58,6 +58,7 @@ COLUMN_BITS = (29, 42)
 _SOLVED = 1e-7  # of the largest entry: the error of a solver on an entry that should be 0
 
 _SIZES_DIFFER = "the queries differ too much in size for 64-bit integers; scale the large ones down"
+_NONE = 1e-24  # of the largest variance
 _CLEAR = 1e-8  # singular values below this part of the largest are rounding errors of a dependency
 
 
@@ -248,15 +249,14 @@ def _class_means(matrix: Array, classes: Ints) -> tuple[Array, Ints]:
     return np.where(same, alike, means), order[starts]
 
 
-def _without_multiples(rows: Array, norm: int, *, signed: bool = False) -> Array:
-    """The rows, with positive (and ``signed``: negative) multiples of each other added up, so that columns
-    keep their norms.
+def _without_multiples(rows: Array, norm: int) -> Array:
+    """The rows, with multiples of each other added up, so that columns keep their norms.
 
     One row (a + b) r measures r better than a r and b r do, with noise of the same scale.
     """
     nonzero = rows[rows.any(axis=1)]
     lengths = np.abs(nonzero).sum(axis=1)
-    signs = np.sign(nonzero[np.arange(len(nonzero)), (nonzero != 0).argmax(axis=1)]) if signed else 1.0
+    signs = np.sign(nonzero[np.arange(len(nonzero)), (nonzero != 0).argmax(axis=1)])
     directions = nonzero / (lengths * signs)[:, None]
     distinct = np.unique(np.round(directions, 9), axis=0, return_index=True, return_inverse=True)
     sizes = np.bincount(distinct[2].ravel(), lengths**norm) ** (1 / norm)
@@ -335,24 +335,16 @@ class IntegerStrategy(OneNoise):
         return self.reconstruction.apply(noisy.astype(float))
 
 
-def round_dense(
-    strategy: Strategy, workload: Workload, neighbours: Neighbours, *, uses_total: bool = True
-) -> IntegerStrategy:
+def round_dense(strategy: Strategy, workload: Workload, neighbours: Neighbours) -> IntegerStrategy:
     """Round a matrix for the noise of its norm; errors as ``round_strategy`` and ``round_rows``."""
     rounding = round_rows if strategy.norm == 1 else round_strategy
-    return closest(lambda most: rounding(strategy, workload, neighbours, most, uses_total), COLUMN_BITS)
+    return closest(lambda most: rounding(strategy, workload, neighbours, most), COLUMN_BITS)
 
 
 def round_strategy(
-    strategy: Strategy,
-    workload: Workload,
-    neighbours: Neighbours = ADD_REMOVE,
-    most: int = COLUMN_BITS[0],
-    uses_total: bool = True,
+    strategy: Strategy, workload: Workload, neighbours: Neighbours = ADD_REMOVE, most: int = COLUMN_BITS[0]
 ) -> IntegerStrategy:
     """Round `strategy` for `workload` as described above, to columns of up to 2^most.
-
-    uses_total : whether the number of rows is used where neighbours keep it; earlier versions did not.
 
     Raises
     ------
@@ -370,8 +362,7 @@ def round_strategy(
     of_total: Array | float = 0.0
     if (basis := workload.integer_basis) is not None:
         basis, wanted, measured = divide_by_gcd(basis), workload.basis, strategy
-        keeps_total = uses_total and neighbours.over(workload).keeps_total
-        if keeps_total and len(moved := _without_total(basis)):
+        if neighbours.over(workload).keeps_total and len(moved := _without_total(basis)):
             of_total = workload.implicit(weighted=False).apply(wanted.T @ wanted[:, -1])
             basis, wanted = moved, wanted - wanted[:, -1:]
             measured = replace(strategy, matrix=strategy.matrix - strategy.matrix[:, -1:])
@@ -412,11 +403,7 @@ def _without_total(basis: Ints) -> Ints:
 
 
 def round_rows(
-    strategy: Strategy,
-    workload: Workload,
-    neighbours: Neighbours = ADD_REMOVE,
-    most: int = COLUMN_BITS[0],
-    uses_total: bool = True,
+    strategy: Strategy, workload: Workload, neighbours: Neighbours = ADD_REMOVE, most: int = COLUMN_BITS[0]
 ) -> IntegerStrategy:
     """Round a strategy of norm 1, for any rows, as ``round_strategy`` does for norm 2.
 
@@ -432,11 +419,10 @@ def round_rows(
             hint="solve a program with 'norm 1', such as p_identity",
         )
     rows, of_total = rows_on_integer_basis(strategy, workload), np.zeros(1)
-    keeps_total = uses_total and neighbours.over(workload).keeps_total
-    if keeps_total and (rows.basis.sum(axis=0) == 1).all() and len(rows.basis) > 1:
+    if neighbours.over(workload).keeps_total and (rows.basis.sum(axis=0) == 1).all() and len(rows.basis) > 1:
         # Of classes of cells all but the last one's: its rows are N without the others.
         last, others = rows.basis[:, -1].argmax(), rows.basis[:, -1] == 0
-        real = _without_multiples((rows.real - rows.real[:, [last]])[:, others], 1, signed=True)
+        real = _without_multiples((rows.real - rows.real[:, [last]])[:, others], 1)
         of_total = workload.implicit(weighted=False).apply(rows.back[:, last])
         rows = Rows(real, rows.basis[others], rows.back[:, others] - rows.back[:, [last]], rows.bias)
     length = float(np.abs(rows.real @ rows.basis).sum(axis=0).max())
@@ -470,8 +456,7 @@ def _as_strategy(
     """
     lengths = reconstruction.squared_lengths()
     if np.any(of_total):  # that of a multiple of the total is 0, but for rounding
-        rows = workload.queries
-        lengths = np.where((rows == rows[:, :1]).all(axis=1), 0.0, lengths)
+        lengths = np.where(lengths > _NONE * lengths.max(), lengths, 0.0)
     variances = frozen(np.ldexp(lengths, 2 * bits) * relative**2)
     changes, growth = neighbours.over(workload), 1.0
     squared = squared_sensitivity(matrix, strategy.norm, changes)

@@ -388,12 +388,9 @@ class Measured(ABC):
         """The exact answers (rows,) for a data vector (n,): Python integers where they may reach 2^62."""
         return self.answers_of(WholeTable(counts, self.workload.domain.shape))
 
-    def check_total(self, workload: Workload) -> None:
-        """PrivacyError where the number of rows is used, and neighbours may differ in it: one row of ones.
-
-        workload : whose domain says which rows are counted.
-        """
-        ones, neighbours = np.ones((1, workload.n), dtype=np.int64), self.neighbours.over(workload)
+    def check_total(self) -> None:
+        """PrivacyError where the number of rows is used, and neighbours may differ in it: one row of ones."""
+        ones, neighbours = np.ones((1, self.workload.n), dtype=np.int64), self.neighbours.over(self.workload)
         if np.any(self.of_total) and squared_sensitivity(ones, self.norm, neighbours):
             raise PrivacyError(f"the number of rows is used without noise, and '{neighbours}' may change it")
 
