@@ -493,6 +493,7 @@ def _squares(terms: Ball) -> float:
 
 Totals = float | Mapping[str | int | None, float]
 
+MOST_GAP = 1e-3  # of tables, unless a tolerance is given
 FAR = 1e-4  # standard errors, or rows of a total: answers of counts, as written, are not farther from these
 CONTRADICTED = 6.0  # standard errors of the noise, which are as good as never reached
 
@@ -606,7 +607,6 @@ def _refined(
     task = _task(release, totals, whole)
     matrix, fixed, tables = task.matrix, task.fixed, task.tables
     errors = np.asarray(release.answers["standard_error"], dtype=float)
-    errors = np.maximum(errors, 1e-6 * errors.max())  # it is 0 of a total that neighbours keep
     estimates = np.asarray(release.answers["estimate"], dtype=float)
     try:
         if tables is None:
@@ -631,6 +631,11 @@ def _refined(
     )
     # Whole answers have figures of the counts before they are made whole.
     figures = figures_of(matrix, estimates, errors, *task.rules, near, None if whole else refined)
+    if figures.gap > (limit := tolerance or MOST_GAP) and tables is not None:
+        raise SolverError(
+            f"the nearest tables were found with a proved gap of {figures.gap:.1e} only, more than {limit:g}",
+            hint="a larger tolerance accepts them; a known total, or fewer queries, may help",
+        )
     return replace(
         release,
         answers=_with_refined(release.answers, refined, _contradicted(task, estimates, errors)),

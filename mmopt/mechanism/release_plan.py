@@ -124,10 +124,7 @@ class Plan(Tabular):
         if not self.integer.compares_columns:
             return f"upper bound, from the longest column, on the {norm} difference of two"
         dropped = ", or a column, as a row may be dropped" if neighbours.may_drop else ""
-        total = "; the number of rows, which no replaced row changes, is used without noise"
-        return (
-            f"largest {norm} difference of two columns{dropped}{total * bool(np.any(self.integer.of_total))}"
-        )
+        return f"largest {norm} difference of two columns{dropped}"
 
     @property
     def scaled_from(self) -> str:

@@ -342,7 +342,7 @@ def release_rows(manifest: Mapping[str, Any], answers: Frame | None = None) -> l
             f"{workload['queries']:,} queries over {whole(workload['cells'])} cells"
             + (f", '{file}'" if file else ""),
         ),
-        ("rows", _rows_words(declared) if (declared := manifest.get("rows")) else ""),
+        ("rows", _rows_words(manifest["rows"]) if "rows" in manifest else ""),
         ("chosen", manifest.get("chosen", "")),
         ("strategy", _strategy(manifest)),
         ("privacy cost", cost_words(privacy["rho"], privacy["epsilon"], privacy["delta"])),

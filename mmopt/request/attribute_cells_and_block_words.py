@@ -439,6 +439,10 @@ def _branches_in_file(node: Scalar, levels: Sequence[Scalar], name: str) -> Iter
         )
     for at, row in rows:
         line = lines[at - 1]
+        here = replace(node, where=Location(str(file), at, 1, line, len(line)))
+        require(
+            None not in row, here, f"this row has more fields than the header, {len(reader.fieldnames or ())}"
+        )
         fields = [row[level.text].strip() for level in columns]
         branch = tuple(
             Scalar(Location(str(file), at, line.find(field) + 1, line, len(field)), 1, field, field)
@@ -446,7 +450,7 @@ def _branches_in_file(node: Scalar, levels: Sequence[Scalar], name: str) -> Iter
         )
         require(
             branch and not any(fields[len(branch) :]),
-            replace(node, where=Location(str(file), at, 1, line, len(line))),
+            here,
             "a level is blank above one that is not",
         )
         yield branch
