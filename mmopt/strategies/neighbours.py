@@ -180,7 +180,7 @@ class Neighbours:
             case "add-remove" | "rows":
                 return self
             case "replace-one":
-                return replace(self, may_drop=workload.domain.may_drop)
+                return replace(self, may_drop=self.may_drop or workload.domain.may_drop)
             case "participation":
                 names = [a.name for a in workload.domain.attributes]
                 if len(names) != 1:
