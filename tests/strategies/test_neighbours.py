@@ -259,3 +259,11 @@ def test_a_forged_set_in_a_file_is_an_error(subtests: pytest.Subtests) -> None:
                 Strategy.from_fields({"matrix": np.eye(2), "norm": 2, "neighbours": forged})
             assert str(error.value) == message
             assert Strategy(np.eye(2)).neighbours is ADD_REMOVE
+
+
+def test_a_rule_that_drops_rows_is_kept_where_a_caller_states_it() -> None:
+    workload = Workload.from_products(
+        Domain((Attribute("a", ("x", "y"), outside="refuse", missing="refuse"),)), [Product((identity(2),))]
+    )
+    assert not Neighbours("replace-one").over(workload).may_drop
+    assert Neighbours("replace-one", may_drop=True).over(workload).may_drop
