@@ -173,14 +173,20 @@ class Neighbours:
 
         Raises
         ------
-        PrivacyError : a participation in anything but the cells of one attribute, which are its steps in
+        PrivacyError : rows that may be dropped, where no rule of the workload drops any; a participation in
+            anything but the cells of one attribute, which are its steps in
             order, or with a cell for rows of no step: its distance from another step means nothing.
         """
         match self.kind:
             case "add-remove" | "rows":
                 return self
             case "replace-one":
-                return replace(self, may_drop=self.may_drop or workload.domain.may_drop)
+                if self.may_drop and not workload.domain.may_drop:
+                    raise PrivacyError(
+                        "these neighbours may drop a row, and no rule of the workload drops rows",
+                        hint="write 'outside: drop' or 'missing: drop' for an attribute, or leave out may_drop",
+                    )
+                return replace(self, may_drop=workload.domain.may_drop)
             case "participation":
                 names = [a.name for a in workload.domain.attributes]
                 if len(names) != 1:

@@ -228,7 +228,6 @@ class Row(Solve):
                 "objective": finite(solution.objective),
                 "bound": finite(solution.bound),
                 "gap": finite(solution.gap),
-                "bound_grade": solution.bound_grade or "",
                 "violation": finite(solution.status.violation),
                 "stop": solution.status.stop,
                 "reason": "",
@@ -443,12 +442,8 @@ def solution_facts(solution: Solution, workload: Workload, program: Program) -> 
         "objective": finite(solution.objective),
         "bound": finite(solution.bound),
         "gap": finite(solution.gap),
-        "objective_grade": solution.objective_grade,
         "bound_grade": solution.bound_grade or "",
         "rests": [f"{label}: {text}" for label, text in solution.rows()],
-        "status": str(solution.status),
-        "solver": solution.solver,
-        "seconds": solution.seconds["total"],
         "warnings": list(solution.warnings),
         "matrix": None,
         "queries": [],
@@ -462,8 +457,7 @@ def solution_facts(solution: Solution, workload: Workload, program: Program) -> 
     solved = solved_lines(program, workload, solution)
     facts["legend"] = solved.legend
     facts["lines"] = [
-        {"name": line.name, "count": line.count, "tight": line.tight, "total": finite(line.total)}
-        | {"largest": line.largest, "words": line.words}
+        {name: getattr(line, name) for name in ("name", "count", "tight", "multipliers", "largest", "words")}
         for line in solved.lines
     ]
     if solution.has_strategy:

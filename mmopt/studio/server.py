@@ -34,7 +34,7 @@ from mmopt.studio.lanes import Lane, Lanes
 ADDRESS, PORT = "127.0.0.1", 8347
 MOST_BYTES = 1_048_576  # of a call: two texts, multipliers, a point
 PATIENCE = 10.0  # seconds for a request to arrive
-MOST_REQUESTS = 512  # at the same time: more than a browser opens, whose idle ones shut nobody out
+MOST_REQUESTS = 512  # at the same time, with connections that another page holds open and does not use
 BEAT = 0.5  # seconds after which a page that waits is looked for
 TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 POLICY = (

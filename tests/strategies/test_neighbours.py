@@ -261,9 +261,15 @@ def test_a_forged_set_in_a_file_is_an_error(subtests: pytest.Subtests) -> None:
             assert Strategy(np.eye(2)).neighbours is ADD_REMOVE
 
 
-def test_a_rule_that_drops_rows_is_kept_where_a_caller_states_it() -> None:
-    workload = Workload.from_products(
-        Domain((Attribute("a", ("x", "y"), outside="refuse", missing="refuse"),)), [Product((identity(2),))]
+def test_rows_that_may_be_dropped_need_a_rule_that_drops_them() -> None:
+    kept, dropped = (
+        Workload.from_products(
+            Domain((Attribute("a", ("x", "y"), outside=rule, missing="refuse"),)), [Product((identity(2),))]
+        )
+        for rule in ("refuse", "drop")
     )
-    assert not Neighbours("replace-one").over(workload).may_drop
-    assert Neighbours("replace-one", may_drop=True).over(workload).may_drop
+    stated = Neighbours("replace-one", may_drop=True)
+    assert stated.over(dropped) == stated == Neighbours("replace-one").over(dropped)
+    assert not Neighbours("replace-one").over(kept).may_drop
+    with pytest.raises(PrivacyError, match="no rule of the workload drops rows"):
+        stated.over(kept)

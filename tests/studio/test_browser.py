@@ -129,6 +129,7 @@ def test_from_the_start_to_the_first_tree(browser: Browser) -> None:
         browser.open(server.address)
         browser.wait("document.querySelector('#panel-program .tree') !== null")
         whole = time.perf_counter() - started
+        assert browser.text("#panel-program h2") == Program.load("l2_strategy").title
     said(f"start to the first tree, beyond imports of {imports:.2f} s", whole - imports, "under 3")
     said("start to the address, imports and all", printed, "no limit")
 

@@ -320,7 +320,7 @@ def test_a_pair_of_a_page_at_work_goes_to_no_other(monkeypatch: pytest.MonkeyPat
             assert c is b
 
 
-def test_closing_ends_a_process_that_is_about_to_start() -> None:
+def test_closing_ends_a_process_that_is_about_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
     lane, started = Lane(), []
     closing = threading.Thread(target=lane.close)
 
@@ -330,14 +330,14 @@ def test_closing_ends_a_process_that_is_about_to_start() -> None:
         started.append(Worker())
         return started[0]
 
-    lane._isolated._start = start  # type: ignore[assignment]
+    monkeypatch.setattr(lane._isolated, "_start", start)
     assert lane.answer(TextCheck(text=""))["problem"]
     closing.join()
     assert started[0].returncode is not None
     assert lane.answer(TextCheck(text=""))["stop"] == "interrupted" and len(started) == 1
 
 
-def test_the_newest_check_counts() -> None:
+def test_the_newest_check_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     lane = Lane()
     newer = threading.Thread(target=lane.answer, args=(TextCheck(text="new"),))
 
@@ -348,7 +348,7 @@ def test_the_newest_check_counts() -> None:
         run.take(Done({}, None))
         return 0, ""
 
-    lane._isolated.follow = follow  # type: ignore[method-assign]
+    monkeypatch.setattr(lane._isolated, "follow", follow)
     assert lane.answer(TextCheck(text="old"))["stop"] == "interrupted"
     newer.join()
 

@@ -15,7 +15,7 @@ export class CallError extends Error {
   }
 }
 
-/** The parts of the address after #, without the token, which is tried where none is good yet. */
+/** The parts of the address after #, without its token, which this page tries unless it has a good one. */
 export function readAddress() {
   const parts = Object.fromEntries(
     location.hash.slice(1).split("&").filter(Boolean).map((part) => {
@@ -87,8 +87,8 @@ async function post(name, body, signal) {
     throw new CallError("No answer: the studio's server has ended, or refuses to be reached.", true);
   }
   if (response.ok) {
-    isGood = true;
-    sessionStorage.setItem(KEY, token);
+    [token, isGood] = [tried, true];
+    sessionStorage.setItem(KEY, tried);
     return response;
   }
   const words = await response.json().then((answer) => answer.error, () => "");

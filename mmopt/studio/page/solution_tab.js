@@ -93,7 +93,7 @@ export class SolutionTab {
     if (!s.lines.length) return [];
     return [el("h3", {}, "Lines"), table(["line", "tight rows", "multipliers"], s.lines.map((line) => [line.name,
       line.count === null ? "" : `${line.tight} of ${line.count}`,
-      [line.largest.map(([label, value]) => (label === line.name ? shown(value) : `${label}: ${shown(value, 4)}`)).join(", ") || (line.words.includes("kept") ? "" : "0"), line.words].filter(Boolean).join("; ")]), [], "Lines at the point"),
+      [line.largest.map(([label, value]) => (label === line.name ? shown(value) : `${label}: ${shown(value, 4)}`)).join(", ") || (line.multipliers ? "negligible" : ""), line.words].filter(Boolean).join("; ")]), [], "Lines at the point"),
       s.legend && el("p", { class: "faint" }, s.legend)];
   }
 
