@@ -184,7 +184,7 @@ class Neighbours:
                 if self.may_drop and not workload.domain.may_drop:
                     raise PrivacyError(
                         "these neighbours may drop a row, and no rule of the workload drops rows",
-                        hint="write 'outside: drop' or 'missing: drop' for an attribute, or leave out may_drop",
+                        hint="write 'missing: drop' for an attribute, or leave out may_drop",
                     )
                 return replace(self, may_drop=workload.domain.may_drop)
             case "participation":
