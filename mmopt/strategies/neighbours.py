@@ -174,8 +174,8 @@ class Neighbours:
         Raises
         ------
         PrivacyError : rows that may be dropped, where no rule of the workload drops any; a participation in
-            anything but the cells of one attribute, which are its steps in
-            order, or with a cell for rows of no step: its distance from another step means nothing.
+            anything but the cells of one attribute, which are its steps in order, or with a cell for rows of
+            no step: its distance from another step means nothing.
         """
         match self.kind:
             case "add-remove" | "rows":

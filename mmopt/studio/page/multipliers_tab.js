@@ -1,4 +1,4 @@
-// The view of multipliers: a slider each, and the bound that any choice of them proves.
+// The view of multipliers: a slider each, and the bound that they prove as they are set.
 
 import { boundBar } from "./charts.js";
 import { el, fill, oneAtATime, shown } from "./dom.js";
