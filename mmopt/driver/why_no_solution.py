@@ -774,14 +774,15 @@ def _missed_error(instance: Instance, solver: str, last: Point, point: Candidate
     if line is None:
         return SolverError(f"{solver} returned no point for '{program.name}' ({last.raw})", hint=ALLOW_MORE)
     first, hint = f"the point of {solver} for '{program.name}'", "give the program a 'repair' that"
+    else_do = ALLOW_MORE
     if program.repair:
         first = f"after the 'repair' of '{program.name}' the point of {solver}"
-        hint = "write the 'repair' so that it"
+        hint, else_do = "write the 'repair' so that it", "allow more time or iterations"
     # Points near it and inside were tried.
     is_moved = may_move(instance) and not program.repair and last.stop != Stop.STOPPED
     tried = "; no point near it, or on the way inside of all lines, keeps them" if is_moved else ""
     return SolverError(
         f"{first} {line.missed(instance)} ({last.raw}){tried}",
-        hint=f"{hint} restores '{line.name}' (as X = X / max(diag(X)) does diag(X) <= 1), or {ALLOW_MORE}; "
+        hint=f"{hint} restores '{line.name}' (as X = X / max(diag(X)) does diag(X) <= 1), or {else_do}; "
         "the constraints may also conflict",
     )

@@ -23,6 +23,7 @@ from mmopt.compiler import Cone, Instance, Renaming, coefficients, cones, match,
 from mmopt.errors import OptionError, SolverError, TooLargeError, UnsuitableError, whole
 from mmopt.installation_and_files import version
 from mmopt.language import Checked, shipped
+from mmopt.limits import TASK_MEMORY
 from mmopt.numerics.component_arrays import Split
 from mmopt.solvers import (
     banded_kernel,
@@ -385,8 +386,8 @@ def forecast(row: SolverRow, cones: Sequence[Cone], variables: int, coefficients
 
 
 def memory_limit() -> float:
-    """Three quarters of this machine's memory, in bytes."""
-    return 0.75 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    """Three quarters of this machine's memory, in bytes, or what the task may take where that is less."""
+    return min(0.75 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), TASK_MEMORY.get())
 
 
 def quickest(

@@ -26,11 +26,10 @@ import signal
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, TextIO
 
@@ -607,21 +606,20 @@ def read_lines(solver: str, text: str) -> list[Iteration]:
     ]
 
 
-def read_log(path: Path, began: float) -> list[Iteration]:
+def read_log(log: Iterable[str], began: float) -> list[Iteration]:
     """Iterations in a log of SCS, evenly spaced if there are many; it counts seconds from ``began``."""
     iterations: list[Iteration] = []
     every, ended = 1, []
-    with path.open(encoding="utf-8", newline="") as lines:
-        for place, row in enumerate(csv.DictReader(lines)):
-            try:
-                values = [float(row[name]) for name in ("pobj", "dobj", "res_pri", "res_dual")]
-                ended = [Iteration(int(row["iter"]), began + float(row["time"]), *values)]
-            except (KeyError, TypeError, ValueError):  # a row that cannot be read
-                ended = []
-            if place % every == 0:
-                iterations += ended
-            if len(iterations) > MOST_READ:  # the log of a long run has a hundred megabytes
-                iterations, every = iterations[::2], 2 * every
+    for place, row in enumerate(csv.DictReader(log)):
+        try:
+            values = [float(row[name]) for name in ("pobj", "dobj", "res_pri", "res_dual")]
+            ended = [Iteration(int(row["iter"]), began + float(row["time"]), *values)]
+        except (KeyError, TypeError, ValueError):  # a row that cannot be read
+            ended = []
+        if place % every == 0:
+            iterations += ended
+        if len(iterations) > MOST_READ:  # the log of a long run has a hundred megabytes
+            iterations, every = iterations[::2], 2 * every
     return iterations if iterations[-1:] == ended else iterations + ended
 
 
@@ -679,22 +677,21 @@ def _listening(
     level = remarks.level
     is_below = solver in PRINT_BELOW
     above = _Both(sys.stdout) if options.verbose and not is_below else io.StringIO()
-    # A folder is for SCS alone: a process that is stopped leaves it behind.
     is_scs = solver == "SCS"
-    place = tempfile.TemporaryDirectory() if is_scs else nullcontext("")
-    with place as folder, tempfile.TemporaryFile() as below:
-        log = Path(folder, "scs.csv")
+    # Files without a name: a process that is killed leaves nothing behind.
+    with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as log, tempfile.TemporaryFile() as below:
         try:
             if not options.verbose:
                 remarks.setLevel(logging.WARNING)
             with quiet_output(below.fileno()) if is_below else nullcontext(), redirect_stdout(above):
-                reports = {"log_csv_filename": str(log)} if is_scs else {"verbose": True}
+                reports = {"log_csv_filename": f"/dev/fd/{log.fileno()}"} if is_scs else {"verbose": True}
                 yield reports if options.history else {}, iterations
         finally:
             remarks.setLevel(level)
             below.seek(0)
             text = below.read().decode(errors="replace") + above.getvalue()
             if options.history:
-                iterations += read_log(log, began) if is_scs and log.exists() else read_lines(solver, text)
+                log.seek(0)
+                iterations += read_log(log, began) if is_scs else read_lines(solver, text)
             if options.verbose and is_below:
                 sys.stdout.write(text)

@@ -405,6 +405,7 @@ def test_what_is_said_of_a_repair(monkeypatch: pytest.MonkeyPatch) -> None:
         r"3.\de-01, relatively \(gap \S+ by its own count\)",
         first,
     )
+    more = more.replace(", or try another solver", "")  # that one would miss it too
     assert hint == f"  write the 'repair' so that it {restores} {example}, or {more}"
     infinite = "repair\n    X = X * (eye(n) - diag(eye(n)[0, :]))\nstrategy\n"
     assert refusal(text.replace("strategy\n", infinite))[0].startswith(

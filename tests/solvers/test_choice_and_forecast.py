@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scs
+from processes import linux_only
 from tolerances import GAP_INTERIOR, ROUNDING
 
 from mmopt import OptionError, Program, SolverError, TooLargeError, Workload, solve
+from mmopt.comparison_process import limited
 from mmopt.compiler import Cone, bind, lower
 from mmopt.solvers import (
     SOLVERS,
@@ -25,6 +27,7 @@ from mmopt.solvers import (
     choose_solver,
     claims,
     forecast,
+    memory_limit,
     missing_cones,
     quickest,
     refuse_too_large,
@@ -112,6 +115,17 @@ def test_too_large_names_the_size_and_the_limit() -> None:
         "it has 1 psd cone of size 2000 (from 'objective'); use a first-order solver (scs), "
         "another formulation of the same problem, fewer cells"
     )
+
+
+@linux_only
+def test_the_limit_of_a_task_counts_where_it_is_less() -> None:
+    whole = memory_limit()
+    for size, limit in ((2**30, 2**30), (2**60, whole), (None, whole)):
+        with limited(size):
+            assert memory_limit() == limit
+    with limited(2**30), pytest.raises(TooLargeError, match="the limit here is 1 GiB"):
+        solve(Workload.from_matrix(np.eye(80)), "l2_strategy_lmi", solver="clarabel", reduce=False)
+    assert memory_limit() == whole
 
 
 def test_options_that_are_refused(subtests: pytest.Subtests) -> None:

@@ -396,9 +396,7 @@ def expand(program: Program, names: Names) -> Program:
         if certificate is None
         else replace(
             certificate,
-            multipliers=tuple(
-                replace(m, start=m.start and _put(m.start, meant)) for m in certificate.multipliers
-            ),
+            multipliers=tuple(replace(m, start=m.start and put(m.start)) for m in certificate.multipliers),
         ),
     )
 

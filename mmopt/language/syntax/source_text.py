@@ -47,8 +47,6 @@ PYTHON_WORDS = {
 }
 STRANGE_OPERATORS = {
     "^": ("'^' is not a power", "write **"),
-    "//": ("'//' has no meaning here", "write /; a comment begins with #"),
-    "%": ("'%' has no meaning here", "a comment begins with #"),
     "{": ("'{' has no meaning here", "write ( ) for grouping, [ ] for an index or a block matrix"),
     ";": ("';' has no meaning here", "write one statement a line; one matrix on another is [[A], [B]]"),
     "|": ("'|' has no meaning here", "|x| is abs(x), entry by entry, and ||x|| is norm(x)"),
@@ -384,8 +382,7 @@ def _mistakes(text: Text, previous: Token | None, token: Token) -> Iterator[tupl
         )
     elif previous.text in OPERATORS:
         ends = word in (")", "]", ",", ":", ".") or is_binary
-        hint = "a comment begins with #" if previous.text + word == "/*" else ALLOWED
-        yield ends, f"nothing stands between '{previous.text}' and '{word}'", hint
+        yield ends, f"nothing stands between '{previous.text}' and '{word}'", ALLOWED
     elif previous.text == ".":
         dotted = f"{word} is entry by entry: leave the dot out" if word in ("*", "/", "**") else ""
         yield token.kind != "name", f"'{word}' stands after a dot", dotted or "the transpose is written X.T"
