@@ -386,8 +386,8 @@ def forecast(row: SolverRow, cones: Sequence[Cone], variables: int, coefficients
 
 
 def memory_limit() -> float:
-    """Three quarters of this machine's memory, in bytes, or what the task may take where that is less."""
-    return min(0.75 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), TASK_MEMORY.get())
+    """Three quarters of this machine's memory, in bytes."""
+    return 0.75 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def quickest(
@@ -427,6 +427,6 @@ def too_large(program: str, needed: Forecast, hint: str) -> TooLargeError:
     """The error for a forecast that does not fit into this machine."""
     return TooLargeError(
         f"'{program}' with {needed.solver} would need about {needed.memory / 2**30:.0f} GiB of memory; "
-        f"the limit here is {memory_limit() / 2**30:.0f} GiB",
+        f"the limit here is {min(memory_limit(), TASK_MEMORY.get()) / 2**30:.0f} GiB",
         hint=hint,
     )

@@ -126,7 +126,7 @@ def chain(start: str, count: int) -> str:
 
 
 def test_chains_of_lets(files: Path, run: Any, subtests: pytest.Subtests) -> None:
-    """Of what is chosen up to 100 operations inside each other, two in the line; of what is given any."""
+    """Up to 100 operations of what is chosen, one of them in the line; any number of what is given."""
     refusal = "more than 100 operations inside each other when every 'let' is put in"
     for start, count, is_fine in (("X", 99, True), ("X", 100, False), ("c", 400, True)):
         line = f"    deep: trace({'X * ' * (start == 'c')}Z{count}) >= 0"
