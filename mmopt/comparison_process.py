@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from mmopt.errors import SolverError
+from mmopt.limits import TASK_MEMORY
 
 FORKS = sys.platform == "linux"  # mmopt/comparison/worker.py says why
 # Dense algebra in one thread by default: the times of different runs compare, and nothing that was threaded
@@ -126,13 +127,14 @@ def limited(size: int | None) -> Iterator[None]:
     import resource
 
     before = resource.getrlimit(resource.RLIMIT_DATA)
-    limit = _status("self")["VmData"] + size
+    token, limit = TASK_MEMORY.set(size), _status("self")["VmData"] + size
     if before[1] != resource.RLIM_INFINITY:
         limit = min(limit, before[1])
     resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
     try:
         yield
     finally:
+        TASK_MEMORY.reset(token)
         resource.setrlimit(resource.RLIMIT_DATA, before)
 
 

@@ -240,11 +240,11 @@ def placed(where: Location) -> Iterator[None]:
         raise
 
 
-def suggest(name: object, words: Iterable[str]) -> str:
-    """A hint that names the nearest of the words, or lists them."""
+def suggest(name: object, words: Iterable[str], likeness: float = 0.6) -> str:
+    """A hint that names the nearest of the words, at least so like the name, or lists them."""
     names = sorted(set(words))
     near = [word for word in names if word.lower() == str(name).lower()]
-    near = near or difflib.get_close_matches(str(name), names, n=1, cutoff=0.6)
+    near = near or difflib.get_close_matches(str(name), names, n=1, cutoff=likeness)
     if near:
         return f"did you mean '{near[0]}'?"
     return f"known: {', '.join(names)}" if names else ""

@@ -57,6 +57,8 @@ class Stop(StrEnum):
 
 #: Bytes that one dense array may take.
 MEMORY_LIMIT = 4 * 2**30
+#: Bytes that a task may take in a process that has such a limit.
+TASK_MEMORY: ContextVar[float] = ContextVar("task memory", default=math.inf)
 
 GRACE, SHARE = 2.0, 0.2  # seconds, and share of the limit, to stop the solver and certify what it has
 

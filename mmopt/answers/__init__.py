@@ -6,6 +6,8 @@
   charts, folder
 - ``refined_answers.py``: ``Release.refine``: the nearest answers that non-negative counts of known totals
   can have; these counts, chosen, rounded to whole numbers, proved
+- ``refined_tables.py``: the counts of tables whose answers are nearest, where a count for each cell would be
+  too many
 - ``read_and_recheck_folder.py``: the folder of a release read back, the figures of its manifest derived again
 """
 

@@ -30,6 +30,8 @@ from mmopt.mechanism.release_writing import (
     ANSWERS_FILE,
     FORMAT,
     GUARANTEE,
+    KEPT,
+    LOCAL,
     MANIFEST_FILE,
     PARQUET_FILE,
     REFINED,
@@ -396,7 +398,7 @@ def _noise_of(manifest: Facts) -> Noise:
 
 def _facts_of_refined(about: Facts, answers: Frame) -> Facts:
     """Facts about refined answers: the hash of the released answers, and their distance from these."""
-    from mmopt.answers.refined_answers import PROGRAM
+    from mmopt.answers.refined_answers import PROGRAM, PROGRAM_OF_TABLES
 
     before = Frame({name: answers[name] for name in answers.names if name != "refined"})
     # Where released answers were consistent the distance is only what the proof adds for underflow.
@@ -404,7 +406,7 @@ def _facts_of_refined(about: Facts, answers: Frame) -> Facts:
     return {
         "note": REFINED,
         "of": {"answers_sha256": hashlib.sha256(before.to_csv().encode()).hexdigest()},
-        "program": PROGRAM,
+        **({"program": PROGRAM_OF_TABLES, "agreement": LOCAL} if "tables" in about else {"program": PROGRAM}),
         # For whole answers the figures are those of the counts before rounding.
         **({"objective": objective} if about["whole"] is None else {}),
     }
@@ -504,6 +506,11 @@ def _facts_of_proof(about: Facts, answers: Frame) -> Facts:
     far = math.sqrt(max(0.0, root**2 * (1.0 - _SAME) - bound))
     facts: Facts = {
         "counts": max(0, int(about["counts"])),
+        **(
+            {"tables": max(1, int(about["tables"])), "kept": _between(about["kept"], 0.0, KEPT)}
+            if "tables" in about
+            else {}
+        ),
         "totals": [{"of": str(one["of"]), "value": float(one["value"])} for one in about["totals"]],
         "objective": objective,
         "bound": bound,

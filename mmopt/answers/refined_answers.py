@@ -29,6 +29,9 @@ the certificate of the program. And of any feasible X the answers W X are within
 the best ones (a projection's obtuse angle), each in its standard errors; for other answers their distance
 from W X is added.
 
+Where the queries tell more cells apart than can be chosen one by one, counts are those of tables that agree
+where they overlap (``refined_tables``), and all else is as here.
+
 ``Release.refine``: refined answers are added to the released ones: non-negative, of known totals, whole if
 requested. They are those of counts x >= 0 whose answers W x are nearest to the released ones, each distance
 in standard errors (``nearest_counts``). Refining reads published numbers alone, so that privacy is as before.
@@ -42,37 +45,38 @@ import hashlib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
-from scipy import linalg, optimize
+from scipy import linalg, optimize, sparse
 
 from mmopt.answers.read_and_recheck_folder import CHANGED
+from mmopt.answers.refined_tables import less, nearest_tables
 from mmopt.driver import solve
-from mmopt.errors import OptionError, ResultError, SolverError, TooLargeError, counted, whole as whole_number
-from mmopt.limits import deadline, require_memory, require_time, time_left
-from mmopt.mechanism.release_writing import REFINED, SMALL
+from mmopt.errors import OptionError, ResultError, SolverError, TooLargeError, counted
+from mmopt.limits import deadline, require_time, time_left
+from mmopt.mechanism.release_writing import KEPT, LOCAL, REFINED, SMALL
 from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.numerics.balls import Ball, add, div, exact, matmul, mul, sub, total
+from mmopt.numerics.balls import Ball, add, div, exact, mul, product, sub, total
 from mmopt.privacy.rounding.norms_and_measured_integers import MAX_ROWS
 from mmopt.proof import certify
 from mmopt.results import Frame, Solution, gap_between
 from mmopt.solvers import Options
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Workload
+from mmopt.workloads.agreeing_tables import MOST_CLASSES, Bools, Tables, are_cells_chosen, tables_of
 
 if TYPE_CHECKING:
     from mmopt.answers.private_release import Release
 
 
-Bools = npt.NDArray[np.bool_]
+Rows: TypeAlias = Any  # an array (m, c), or scipy's sparse rows
 
-PROGRAM = "refine_counts"
+PROGRAM, PROGRAM_OF_TABLES = "refine_counts", "refine_tables"
 HIGHS_OUT_OF_TIME, HIGHS_INFEASIBLE = 1, 2  # scipy's statuses
-TOTAL_TOLERANCE = 1e-6  # the program's e for known answers
 ROOM = 1e-6  # relative: by which a largest number of rows is rounded up
 LEVEL = 100.0  # squared standard errors, in addition to those of the solver's start
 RELATIVE_ROUNDING = 1e-12  # of a slope or a count that is 0
@@ -84,14 +88,17 @@ class Nearest:
     """Counts base + x (c,), with ``base`` of whole numbers, and the solution for them.
 
     multipliers : (q,) each, of known answers from above and from below. most : the most rows that counts can
-        have that are as near or nearer.
+        have that are as near or nearer. solution : None for counts of tables. status : the word for its end.
+        kept : the program's e, rows by which known answers may be missed.
     """
 
-    solution: Solution
+    solution: Solution | None
     base: Array
     x: Array
     multipliers: tuple[Array, Array]
     most: float
+    status: str
+    kept: float = KEPT
 
     @property
     def counts(self) -> Array:
@@ -187,19 +194,22 @@ def nearest_counts(
         judged = certify(
             workload, program=PROGRAM, point={"x": point}, multipliers=pair, givens=givens, solve=False
         )
-        if best is None or _width(judged) < _width(best.solution):
+        if best is None or best.solution is None or _width(judged) < _width(best.solution):
             above, below = (np.maximum(pair[name][len(rows) :], 0.0) for name in ("above", "below"))
             repaired = np.maximum(np.asarray(judged.variables["x"], dtype=float), -base)
-            best = Nearest(judged, base, repaired, (above, below), float(givens["most"]))
+            most = float(givens["most"])
+            best = Nearest(judged, base, repaired, (above, below), most, str(judged.status))
         if judged.gap is not None and judged.gap <= (tolerance or 1e-6):
             break
     assert best is not None
     return best
 
 
-def conflicting_totals(sums: Array, totals: Array) -> list[tuple[int, float, float]]:
+def conflicting_totals(
+    sums: Array, totals: Array, agreement: sparse.csr_array | None = None
+) -> list[tuple[int, float, float]]:
     """A minimal set of the totals (q,) of ``sums`` (q, c) @ counts that no counts >= 0 have together, by
-    HiGHS.
+    HiGHS. agreement (k, c) : what is 0 of the counts.
 
     By number, each with the least and the largest value that the others of the set allow; empty where some
     counts have all totals.
@@ -207,8 +217,10 @@ def conflicting_totals(sums: Array, totals: Array) -> list[tuple[int, float, flo
 
     def minimum(some: list[int], goal: Array) -> Any:
         """HiGHS's answer: the least of ``goal`` @ counts where some of the totals hold."""
-        limits = np.concatenate([totals[some] + TOTAL_TOLERANCE, TOTAL_TOLERANCE - totals[some]])
-        return optimize.linprog(goal, A_ub=np.vstack([sums[some], -sums[some]]), b_ub=limits)
+        limits = np.concatenate([totals[some] + KEPT, KEPT - totals[some]])
+        lines = np.vstack([sums[some], -sums[some]])
+        zeros = None if agreement is None else np.zeros(agreement.shape[0])
+        return optimize.linprog(goal, A_ub=lines, b_ub=limits, A_eq=agreement, b_eq=zeros)
 
     def is_conflict(some: list[int]) -> bool:
         """Whether no counts have these totals together."""
@@ -422,10 +434,10 @@ class Figures:
 
 
 def figures_of(
-    matrix: Array,
+    matrix: Rows,
     estimates: Array,
     errors: Array,
-    sums: Array,
+    sums: Rows,
     totals: Array,
     near: Nearest,
     answers: Array | None = None,
@@ -433,20 +445,20 @@ def figures_of(
     """The figures of ``answers`` (m,), or without them of the answers of the counts ``near``.
 
     ``matrix`` (m, c), ``estimates`` and ``errors`` (m,), ``sums`` (q, c) and ``totals`` (q,) are as for
-    ``nearest_counts``.
+    ``nearest_counts``, or ``_Task.rules`` of tables.
     """
-    queries, x, s = exact(matrix), exact(near.x), exact(errors)
-    y, v = _less(estimates, matrix, near.base), _less(totals, sums, near.base)
-    of_counts = matmul(queries, x)
+    x, s = exact(near.x), exact(errors)
+    y, v = less(estimates, matrix, near.base), less(totals, sums, near.base)
+    of_counts = product(matrix, x)
     off = div(sub(of_counts, y), s)
     value, added = _squares(off), 0.0
     objective = value
     if answers is not None:
         objective = _squares(div(sub(exact(answers), exact(estimates)), s))
-        added = math.sqrt(_squares(div(sub(_less(answers, matrix, near.base), of_counts), s)))
+        added = math.sqrt(_squares(div(sub(less(answers, matrix, near.base), of_counts), s)))
     r, (a, b) = off.mid, near.multipliers
     z, slope = exact(b - a), div(exact(r), s)
-    g = add(mul(exact(2.0), matmul(exact(matrix.T), slope)), matmul(exact(sums.T), z))
+    g = add(mul(exact(2.0), product(_transposed(matrix), slope)), product(_transposed(sums), z))
     bound = math.fsum(
         [
             -math.nextafter(-near.most * min(0.0, float(g.lower.min(initial=0.0))), math.inf),
@@ -454,7 +466,7 @@ def figures_of(
             -2.0 * _upper(mul(slope, y)),
             -_upper(mul(z, v)),
             -_squares(exact(r)),
-            -math.nextafter(TOTAL_TOLERANCE * math.fsum([*a, *b]), math.inf),
+            -math.nextafter(near.kept * math.fsum([*a, *b]), math.inf),
         ]
     )
     bound = max(0.0, math.nextafter(bound, -math.inf))
@@ -464,12 +476,9 @@ def figures_of(
     return Figures(objective, bound, math.inf if gap is None else gap, distance * (1.0 + 8.0 * EPS))
 
 
-def _less(values: Array, matrix: Array, base: Array) -> Ball:
-    """values - matrix @ base; the product is exact where it is of whole numbers."""
-    is_whole = bool((matrix == np.rint(matrix)).all()) and (
-        float((np.abs(matrix) @ np.abs(base)).max(initial=0.0)) < 2.0**53
-    )
-    return sub(exact(values), exact(matrix @ base) if is_whole else matmul(exact(matrix), exact(base)))
+def _transposed(matrix: Rows) -> Rows:
+    """The transpose, in rows."""
+    return matrix.T.tocsr() if sparse.issparse(matrix) else matrix.T
 
 
 def _upper(terms: Ball) -> float:
@@ -484,20 +493,72 @@ def _squares(terms: Ball) -> float:
 
 Totals = float | Mapping[str | int | None, float]
 
-MOST_CLASSES = 1024  # classes of cells that no query tells apart: so many counts take about a minute
-MOST_LISTED = 2**22  # cells
+MOST_GAP = 1e-3  # of tables, unless a tolerance is given
 FAR = 1e-4  # standard errors, or rows of a total: answers of counts, as written, are not farther from these
 CONTRADICTED = 6.0  # standard errors of the noise, which are as good as never reached
-FEWER_CELLS = "refine a release whose workload asks about fewer attributes, or coarser values of them"
 
 
 @dataclass(frozen=True)
 class _FixedTotals:
-    """Queries (q, n) whose answers (q,) are known, with their names."""
+    """Queries (q, n) whose answers (q,) are known, with their names and numbers, None for all rows."""
 
     rows: Array
     values: Array
     names: tuple[str, ...]
+    numbers: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """Queries (m, c) over the counts to be chosen, and the totals known of these.
+
+    tables : those that the counts are of; None where a count is of cells that no query tells apart.
+    """
+
+    matrix: Rows
+    fixed: _FixedTotals
+    tables: Tables | None
+
+    @cached_property
+    def rules(self) -> tuple[Rows, Array]:
+        """Rows of which it is known what they are of the counts: totals, 0 where tables agree. And that."""
+        if self.tables is None:
+            return self.fixed.rows, self.fixed.values
+        agreement = self.tables.agreement
+        values = np.concatenate([self.fixed.values, np.zeros(agreement.shape[0])])
+        return sparse.vstack([sparse.csr_array(self.fixed.rows), agreement], format="csr"), values
+
+    def conflict(self) -> list[tuple[int, float, float]]:
+        """``conflicting_totals`` of these."""
+        agreement = None if self.tables is None else self.tables.agreement
+        return conflicting_totals(self.fixed.rows, self.fixed.values, agreement)
+
+    def totals_as_answers(self, errors: Array) -> tuple[Array, Bools]:
+        """Weights (q, m) of answers that add up to the totals, and whether they do."""
+        if self.tables is None:
+            weights = np.linalg.lstsq(self.matrix.T, self.fixed.rows.T, rcond=None)[0].T
+            return weights, np.asarray(np.isclose(self.fixed.rows, weights @ self.matrix).all(axis=1))
+        # A query's own answer; of all rows, the answers that know it best.
+        size, ways = len(errors), self.tables.in_total
+        best = ways[np.argsort((ways * ways) @ errors**2)[:1]].toarray().sum(axis=0)
+        each = [best if at is None else np.eye(1, size, at)[0] for at in self.fixed.numbers]
+        weights = np.array(each).reshape(-1, size)
+        return weights, np.asarray(weights.any(axis=1))
+
+
+def nearest_on_tables(task: _Task, tables: Tables, estimates: Array, errors: Array) -> Nearest:
+    """``nearest_counts`` of tables; the multipliers are those of ``task.rules``.
+
+    Raises SolverError as ``nearest_tables``.
+    """
+    base, x, z, kept, status = nearest_tables(task.matrix, estimates, errors, *task.rules)
+    off = (task.matrix @ x - (estimates - task.matrix @ base)) / errors
+    # Nor are there more than are known to be, or are counted at all.
+    fixed = zip(task.fixed.values, task.fixed.numbers, strict=True)
+    largest = min([float(MAX_ROWS), *(value + KEPT for value, number in fixed if number is None)])
+    most = tables.most(estimates, errors, float(off @ off) * (1.0 + ROOM))
+    most = min(most, len(tables.sizes) * largest)
+    return Nearest(None, base, x, (np.maximum(-z, 0.0), np.maximum(z, 0.0)), most, status, kept)
 
 
 def refine(
@@ -543,22 +604,21 @@ def _refined(
         )
     if "refined" in release.manifest:
         raise OptionError("the release is refined already", hint="refine the release that it was made from")
-    queries = _listed(release.plan.workload)
-    fixed = _fixed_totals(release, totals, queries)
-    if whole:
-        _refuse_fractions(release, fixed, queries)
-    columns, matrix, sums = _merged(queries, fixed.rows)
+    task = _task(release, totals, whole)
+    matrix, fixed, tables = task.matrix, task.fixed, task.tables
     errors = np.asarray(release.answers["standard_error"], dtype=float)
     estimates = np.asarray(release.answers["estimate"], dtype=float)
     try:
-        near = nearest_counts(
-            matrix, estimates, errors, sums, fixed.values, tolerance=tolerance, time_limit=time_limit
-        )
+        if tables is None:
+            options: dict[str, Any] = {"tolerance": tolerance, "time_limit": time_limit}
+            near = nearest_counts(matrix, estimates, errors, fixed.rows, fixed.values, **options)
+        else:
+            near = nearest_on_tables(task, tables, estimates, errors)
     except SolverError:
-        if conflict := conflicting_totals(sums, fixed.values):
+        if conflict := task.conflict():
             raise _contradiction(fixed, conflict) from None
         raise
-    rounded = whole_counts(near.counts, matrix, sums, fixed.values) if whole else None
+    rounded = whole_counts(near.counts, matrix, fixed.rows, fixed.values) if whole else None
     refined = np.array(
         # Not to more decimals than a digit of ``SMALL`` standard errors has.
         [
@@ -570,16 +630,16 @@ def _refined(
         dtype=float,
     )
     # Whole answers have figures of the counts before they are made whole.
-    figures = figures_of(matrix, estimates, errors, sums, fixed.values, near, None if whole else refined)
+    figures = figures_of(matrix, estimates, errors, *task.rules, near, None if whole else refined)
+    if figures.gap > (limit := tolerance or MOST_GAP) and tables is not None:
+        raise SolverError(
+            f"the nearest tables were found with a proved gap of {figures.gap:.1e} only, more than {limit:g}",
+            hint="a larger tolerance accepts them; a known total, or fewer queries, may help",
+        )
     return replace(
         release,
-        answers=_with_refined(
-            release.answers, refined, _contradicted(fixed, matrix, sums, estimates, errors)
-        ),
-        manifest={
-            **release.manifest,
-            "refined": _about(release, fixed, near.solution, figures, rounded, columns),
-        },
+        answers=_with_refined(release.answers, refined, _contradicted(task, estimates, errors)),
+        manifest={**release.manifest, "refined": _about(release, task, near, figures, rounded)},
     )
 
 
@@ -616,20 +676,25 @@ def _query_of(name: str) -> str | int | None:
 def _from_counts(release: "Release", totals: Totals) -> float | None:
     """The distance of refined answers from those of the nearest counts that have these totals, by HiGHS.
 
-    It is the largest distance of an answer in standard errors, or of a total in rows. None where HiGHS fails.
+    It is the largest distance of an answer in standard errors, or of a total in rows; on tables the root of
+    a bound on the sum of squares of all. None where the solver fails.
     """
-    from scipy.optimize import linprog
-
     assert release.plan is not None
-    queries, errors = _listed(release.plan.workload), release.answers["standard_error"]
-    fixed = _fixed_totals(release, totals, queries)
-    _, matrix, sums = _merged(queries, fixed.rows)
-    rows = np.vstack([matrix / errors[:, None], sums])
+    task, errors = _task(release, totals, False), release.answers["standard_error"]
+    matrix, fixed = task.matrix, task.fixed
+    if task.tables is not None:
+        try:
+            near = nearest_on_tables(task, task.tables, release.answers["refined"], errors)
+        except SolverError:
+            return math.inf if task.conflict() else None
+        # No counts are nearer than the bound, whatever the solver's point is.
+        return math.sqrt(figures_of(matrix, release.answers["refined"], errors, *task.rules, near).bound)
+    rows = np.vstack([matrix / errors[:, None], fixed.rows])
     values = np.concatenate([release.answers["refined"] / errors, fixed.values])
     # Numbers near the values are subtracted, as in ``nearest_counts``.
     base = np.rint(np.maximum(np.linalg.lstsq(rows, values, rcond=None)[0], 0.0))
     off = values - rows @ base
-    optimum = linprog(
+    optimum = optimize.linprog(
         np.append(np.zeros(len(base)), 1.0),
         A_ub=np.column_stack([np.vstack([rows, -rows]), np.full(2 * len(rows), -1.0)]),
         b_ub=np.concatenate([off, -off]),
@@ -638,21 +703,35 @@ def _from_counts(release: "Release", totals: Totals) -> float | None:
     return float(optimum.fun) if optimum.success else None
 
 
-def _listed(workload: Workload) -> Array:
-    """The queries (m, n) as a matrix."""
-    m, n = workload.shape
-    if n > MOST_LISTED:
+def _task(release: "Release", totals: Totals | None, whole: bool) -> _Task:
+    """The queries of counts of cells, of so few as can be chosen, or else of tables.
+
+    Raises
+    ------
+    OptionError : as ``_fixed_totals``, and for whole answers that cannot be whole.
+    TooLargeError : as ``tables_of``; whole answers on tables.
+    """
+    assert release.plan is not None
+    workload = release.plan.workload
+    if are_cells_chosen(workload):
+        fixed = _fixed_totals(release, totals, workload.queries, np.ones(workload.n))
+        if whole:
+            _refuse_fractions(release, fixed, workload.queries)
+        matrix, rows = _merged(workload.queries, fixed.rows)
+        return _Task(matrix, replace(fixed, rows=rows), None)
+    if whole:
         raise TooLargeError(
-            f"refining counts every cell, and there are {whole_number(n)}; it lists at most {MOST_LISTED:,}",
-            hint=FEWER_CELLS,
+            f"the queries tell more than {MOST_CLASSES:,} cells apart, so counts are of tables; made "
+            "whole, these would not agree where they overlap",
+            hint="refine without whole answers",
         )
-    require_memory((m, n), "queries over the cells, which refining counts one by one", FEWER_CELLS, share=2)
-    return workload.queries
+    tables = tables_of(workload)
+    return _Task(tables.queries, _fixed_totals(release, totals, tables.queries, tables.everyone), tables)
 
 
-def _fixed_totals(release: "Release", totals: Totals | None, queries: Array) -> _FixedTotals:
+def _fixed_totals(release: "Release", totals: Totals | None, queries: Rows, everyone: Array) -> _FixedTotals:
     """The totals that a caller gives, as queries; OptionError for those that are none, or that no counts
-    have."""
+    have. everyone (c,) : the row of all rows."""
     # Any: callers are not checked.
     given: Mapping[Any, Any] = (
         {} if totals is None else totals if isinstance(totals, Mapping) else {None: totals}
@@ -666,6 +745,7 @@ def _fixed_totals(release: "Release", totals: Totals | None, queries: Array) -> 
     rows: list[Array] = []
     values: list[float] = []
     names: list[str] = []
+    places: list[int | None] = []
     for query, value in given.items():
         name = "all rows" if query is None else f"'{query}'" if isinstance(query, str) else f"query {query}"
         if isinstance(query, bool) or not isinstance(query, str | Integral | None):
@@ -681,7 +761,8 @@ def _fixed_totals(release: "Release", totals: Totals | None, queries: Array) -> 
                 f"{name} is a group of {len(numbers)} queries, and a total is of one query",
                 hint="name it by its label or its number",
             )
-        row = np.ones(queries.shape[1]) if query is None else queries[numbers[0]]
+        # One row as an array, of sparse rows as well.
+        row = everyone if query is None else queries[[numbers[0]]].sum(axis=0)
         if abs(number) > MAX_ROWS * float(np.abs(row).max(initial=0.0)):
             raise OptionError(
                 f"the total of {name} is {number:g}; a release counts at most {MAX_ROWS:,} rows"
@@ -694,25 +775,25 @@ def _fixed_totals(release: "Release", totals: Totals | None, queries: Array) -> 
                     f"{name} and {other} count the same rows, and their totals are {number:g} and {before:g}"
                 )
         rows, values, names = [*rows, row], [*values, number], [*names, name]
-    return _FixedTotals(np.array(rows).reshape(-1, queries.shape[1]), np.array(values), tuple(names))
+        places.append(None if query is None else int(numbers[0]))
+    every = np.array(rows).reshape(-1, queries.shape[1])
+    return _FixedTotals(every, np.array(values), tuple(names), tuple(places))
 
 
-def _contradicted(
-    fixed: _FixedTotals, matrix: Array, sums: Array, estimates: Array, errors: Array
-) -> list[str]:
+def _contradicted(task: _Task, estimates: Array, errors: Array) -> list[str]:
     """Totals that the released answers contradict, in words.
 
     One that the queries span is a sum of answers, of a standard error of at most the sum of theirs.
     """
-    weights = np.linalg.lstsq(matrix.T, sums.T, rcond=None)[0].T
+    (weights, spanned), fixed = task.totals_as_answers(errors), task.fixed
     sum_of, most = weights @ estimates, np.abs(weights) @ errors
     return [
         f"the total of {name} is {value:,.12g}, and by the released answers it is {estimate:,.6g}: at least "
         f"{math.floor(abs(value - estimate) / error):,} standard errors apart"
-        for name, value, estimate, error, row, spanned in zip(
-            fixed.names, fixed.values, sum_of, most, sums, weights @ matrix, strict=True
+        for name, value, estimate, error, is_sum in zip(
+            fixed.names, fixed.values, sum_of, most, spanned, strict=True
         )
-        if abs(value - estimate) > CONTRADICTED * error and np.allclose(row, spanned)
+        if is_sum and abs(value - estimate) > CONTRADICTED * error
     ]
 
 
@@ -750,20 +831,14 @@ def _refuse_fractions(release: "Release", fixed: _FixedTotals, queries: Array) -
             raise OptionError(f"the total of {name} is {value:g}, and whole answers cannot add up to it")
 
 
-def _merged(queries: Array, sums: Array) -> tuple[int, Array, Array]:
-    """Merge cells that no query tells apart: their number c, the queries (m, c), the sums (q, c).
+def _merged(queries: Array, sums: Array) -> tuple[Array, Array]:
+    """Merge cells that no query tells apart: the queries (m, c) and the sums (q, c).
 
     Cells that no query counts are left out.
     """
     distinct = np.unique(np.vstack([queries, sums]), axis=1)
     distinct = distinct[:, distinct.any(axis=0)]
-    columns = distinct.shape[1]
-    if columns > MOST_CLASSES:
-        raise TooLargeError(
-            f"the queries tell {columns:,} cells apart, and refining chooses at most {MOST_CLASSES:,} counts",
-            hint=FEWER_CELLS,
-        )
-    return columns, distinct[: len(queries)], distinct[len(queries) :]
+    return distinct[: len(queries)], distinct[len(queries) :]
 
 
 def _with_refined(answers: Frame, refined: Array, contradicted: list[str]) -> Frame:
@@ -778,19 +853,16 @@ def _with_refined(answers: Frame, refined: Array, contradicted: list[str]) -> Fr
 
 
 def _about(
-    release: "Release",
-    fixed: _FixedTotals,
-    solution: Solution,
-    figures: Figures,
-    rounded: Whole | None,
-    columns: int,
+    release: "Release", task: _Task, near: Nearest, figures: Figures, rounded: Whole | None
 ) -> dict[str, Any]:
     """The section of a manifest about refined answers."""
+    fixed, tables = task.fixed, task.tables
     return {
         "note": REFINED,
         "of": {"answers_sha256": hashlib.sha256(release.answers.to_csv().encode()).hexdigest()},
-        "program": PROGRAM,
-        "counts": columns,
+        "program": PROGRAM if tables is None else PROGRAM_OF_TABLES,
+        "counts": task.matrix.shape[1],
+        **({} if tables is None else {"tables": tables.finest, "agreement": LOCAL, "kept": near.kept}),
         "totals": [
             {"of": name, "value": value}
             for name, value in zip(fixed.names, fixed.values.tolist(), strict=True)
@@ -798,9 +870,9 @@ def _about(
         "objective": figures.objective,
         "bound": figures.bound,
         "gap": figures.gap,
-        "grade": solution.gap_grade,
+        "grade": "proved" if near.solution is None else near.solution.gap_grade,
         "standard_errors_from_best": figures.distance,
-        "status": str(solution.status),
+        "status": near.status,
         "whole": None
         if rounded is None
         else {

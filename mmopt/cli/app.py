@@ -241,7 +241,12 @@ def guarded(function: Callable[P, None]) -> Callable[P, None]:
                 _note_added(error)
             if isinstance(error, typer.Exit | typer.Abort | OSError):
                 raise
-            note(_bug(error))
+            if os.environ.get("MMOPT_TRACEBACK") == "1":
+                note("".join(traceback.format_exception(error)).rstrip())
+            note(
+                f"error: a bug in mmopt ({type(error).__name__}: {error})\n"
+                "  please report it with the command and its files; MMOPT_TRACEBACK=1 shows where it happened"
+            )
             _note_added(error)
             raise typer.Exit(BUG) from None
 
@@ -265,14 +270,3 @@ def _note_interrupted(words: Iterable[str]) -> None:
     """Say that Ctrl-C ended the command, and what is to be said of a release even so."""
     texts = list(dict.fromkeys(words))
     note("\n  ".join(["interrupted", *texts]) if texts else "interrupted, nothing written")
-
-
-def _bug(error: Exception) -> str:
-    """The message of an error that nothing expects; below its traceback where MMOPT_TRACEBACK is 1."""
-    lines = [
-        f"error: a bug in mmopt ({type(error).__name__}: {error})",
-        "  please report it with the command and its files; MMOPT_TRACEBACK=1 shows where it happened",
-    ]
-    if os.environ.get("MMOPT_TRACEBACK") == "1":
-        lines.insert(0, "".join(traceback.format_exception(error)).rstrip())
-    return "\n".join(lines)

@@ -740,8 +740,9 @@ COMMANDS: Mapping[str, Command] = {
         Answers that counts can have stand beside the unbiased ones. They are the answers of counts, so
         that they add up, and as near to the released ones as can be, each distance in standard errors;
         how near is proved. It reads published numbers alone and spends no privacy. Refined answers are
-        biased: standard errors and intervals stay those of the released estimates. Queries that tell
-        more than 1,024 cells apart are not refined.
+        biased: standard errors and intervals stay those of the released estimates. Where queries tell
+        more than 1,024 cells apart, counts are those of tables that agree where they overlap, and not
+        whole.
         """,
         folder=Annotated[Path, typer.Argument(metavar="FOLDER", help="Written by --out of 'mmopt release'.")],
         workload=WorkloadFile,

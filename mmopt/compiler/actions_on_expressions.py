@@ -284,8 +284,7 @@ class ActionVisitor:
         one, two = nonzero
         index = self._indices(one, two)
         vanishes = one.has_cells == two.has_cells and one.vanishes and two.vanishes
-        shaped = [a for a in (one, two) if a.axes]
-        if not shaped:
+        if not (shaped := [a for a in (one, two) if a.axes]):
             return Acted(index=index, zero_at_untouched=vanishes)
         axes = shaped[0].axes
         if len(shaped) == 1:  # a number added to every entry

@@ -393,7 +393,7 @@ def bind(
     env = _with_lets(program, shared, env)
     computed = [*shared.lets]
     if not is_shipped(checked):  # of a shipped one any parameters do: its certificate holds for them
-        computed += [p for p in program.parameters if p.name not in passed and not _is_dim(p)]
+        computed[:0] = [p for p in program.parameters if p.name not in passed and not _is_dim(p)]
         env |= sizes_of_lines(checked, env)
     env[DECIDED] = Memo()
     env[BOUNDS] = _balls(checked, computed, dict(env))
@@ -488,7 +488,7 @@ def _passed_alone(program: Program, constraint: Constraint) -> set[str]:
 
 
 def _balls(checked: Checked, computed: Sequence[Assignment], env: Mapping[str, Any]) -> Callable[[str], Any]:
-    """The ball of a name of ``computed``: lets, and parameters, evaluated on first use.
+    """The ball of a name of ``computed``: parameters, then lets, in order, evaluated on first use.
 
     It is infinite where there is no error bound, and None for every other name: its value counts as exact
     (``balls.named``). So does the measured expression of a shipped closed form: figures are of the strategy
@@ -507,7 +507,18 @@ def _balls(checked: Checked, computed: Sequence[Assignment], env: Mapping[str, A
         except ProgramError:
             return unknown(evaluate(expressions[name], env))
 
-    return ball
+    @cache
+    def after_what_it_uses(name: str) -> Any:
+        needed = {name}
+        for earlier in reversed(expressions):
+            if earlier in needed:
+                needed |= names_in(expressions[earlier])
+        for one in expressions:  # in order: a chain of lets is no chain of calls, which Python limits
+            if one in needed:
+                ball(one)
+        return ball(name)
+
+    return after_what_it_uses
 
 
 def _missed(constraint: Constraint, env: Mapping[str, Any]) -> float:

@@ -48,7 +48,6 @@ from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
     Constraint,
-    Declaration,
     Entries,
     Expr,
     Index,
@@ -181,9 +180,7 @@ class _BlockVisitor:
         other = set(kinds) - {"each"}
         _require(len(other) <= 1, f"'{expr.atom}' of numbers that are made of the parts in different ways")
         kind, same = min(other, default="each"), len(set(kinds)) == 1
-        if kind == "each":
-            return kind
-        if expr.atom == "add" and (same or kind != SUM):
+        if kind == "each" or (expr.atom == "add" and (same or kind != SUM)):
             return kind
         if expr.atom in ("mul", "div") and not same:
             at = kinds.index(kind)  # the other is a factor that is the same for all parts
@@ -382,7 +379,11 @@ def _typed(
         visitor.line = let.name
         visitor.names[let.name] = visitor.visit(let.expr)
     for d in program.choose:
-        visitor.names[d.name] = _declared(visitor, d, degrees_of[d.name])
+        axes = zip(map(visitor.group, d.dims), degrees_of[d.name], strict=True)
+        # Along a root's rows the degree is always 1/2: there only rotations act.
+        visitor.names[d.name] = Acted(
+            tuple(Axis(group, 0.5 if group == "root" else degree) for group, degree in axes)
+        )
     visitor.line = "the objective"
     visitor.visit(program.objective)
     multipliers: dict[str, tuple[Axis, ...]] = {}
@@ -411,8 +412,7 @@ def _typed(
 
 def _givens(checked: Checked, passed: frozenset[str], visitor: ActionVisitor) -> None:
     """Type givens and parameters; arrays that do not come from the workload go with no action."""
-    program = checked.program
-    for d in program.givens:
+    for d in checked.program.givens:
         axes = None if d.name in passed else SOURCE_AXES.get(d.source)
         visitor.line = f"the given '{d.name}'"
         if d.dims and axes is None:
@@ -420,7 +420,7 @@ def _givens(checked: Checked, passed: frozenset[str], visitor: ActionVisitor) ->
             why = "passed by the caller" if is_passed else f"{d.source} is a choice among others"
             visitor.lose(LOST_BY_ATOM, LOST_BY_ATOM, why)
         visitor.names[d.name] = Acted(tuple(Axis() for _ in d.dims) if axes is None else axes)
-    for p in program.parameters:
+    for p in checked.program.parameters:
         if p.declared is not None and p.declared.kind == "dim":
             continue  # counts the rows of something that no action touches
         visitor.line = f"the parameter '{p.name}'"
@@ -429,12 +429,6 @@ def _givens(checked: Checked, passed: frozenset[str], visitor: ActionVisitor) ->
             visitor.lose(LOST_BY_ATOM, LOST_BY_ATOM, "passed by the caller")
         typed = visitor.visit(p.expr)
         visitor.names[p.name] = Acted() if shaped is None or not shaped.dims else typed
-
-
-def _declared(visitor: ActionVisitor, d: Declaration, degrees: tuple[float, ...]) -> Acted:
-    """A variable with these degrees; along a root's rows it is always 1/2: there only rotations act."""
-    axes = zip(map(visitor.group, d.dims), degrees, strict=True)
-    return Acted(tuple(Axis(group, 0.5 if group == "root" else degree) for group, degree in axes))
 
 
 def _constraint(visitor: ActionVisitor, c: Constraint) -> dict[str, tuple[Axis, ...]]:
@@ -464,8 +458,7 @@ def _untouched(visitor: ActionVisitor, c: Constraint, sides: list[Acted]) -> Non
     zero = sides[small].has_cells and sides[small].vanishes
     # Zero is at most a side that is not negative, also one that bounds a nonnegative side at other cells.
     safe = signs[large] > 0 or (signs[small] > 0 and not sides[large].has_cells)
-    both = all(s.has_cells and s.vanishes for s in sides)
-    if not both and (c.relation.op == "==" or not (zero and safe)):
+    if not all(s.has_cells and s.vanishes for s in sides) and (c.relation.op == "==" or not (zero and safe)):
         visitor.lose_untouched("does not hold at a cell by itself")
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from mmopt.errors import OptionError, ProgramError
 from mmopt.language import ATOMS, Checked, evaluate, to_source
-from mmopt.language.atoms.expression_types import Dim, Type
+from mmopt.language.atoms.expression_types import Type
 from mmopt.language.check.infer_types import Scope, infer, scoped, typed_parts
 from mmopt.language.evaluate.evaluate_and_differentiate import entry_indices
 from mmopt.language.syntax.exact_rewriting import ENTRYWISE, number_of, two_by_two, vectorised
@@ -87,8 +87,7 @@ def _together(parts: Sequence[Expr], family: Family, scope: Scope) -> list[Expr]
     """
     wholes: list[Expr] = []
     for part in parts:
-        whole = vectorised(part, family.index)
-        if whole is None:
+        if (whole := vectorised(part, family.index)) is None:
             return None
         if whole is not part:
             try:
@@ -343,7 +342,9 @@ def sizes_of_lines(checked: Checked, env: Mapping[str, Any]) -> dict[str, int]:
     sizes = {name: value for name, value in env.items() if isinstance(value, int)}
     for name, value in env.items():
         if name in checked.lines.types and isinstance(value, np.ndarray):
-            sizes |= _rows(checked.lines.types[name].dims, value.shape, sizes)
+            each = zip(checked.lines.types[name].dims, value.shape, strict=False)
+            # Numbers of rows that only the value tells: of dimensions ``?rows(…)`` without a size so far.
+            sizes |= {dim.name: n for dim, n in each if dim.name.startswith("?") and dim.name not in sizes}
     nodes, locate = list(_nodes(checked)), checked.program.source.locate
     for node, scope in nodes:
         if isinstance(node, Apply) and names_in(node) <= env.keys() and (dims := infer(node, scope).dims):
@@ -373,12 +374,6 @@ def _nodes(checked: Checked) -> Iterator[tuple[Expr, Scope]]:
     for c in checked.program.constraints:
         for side in (c.relation.left, c.relation.right):
             yield from scoped(side, checked.lines.inside(c.family))
-
-
-def _rows(dims: tuple[Dim, ...], shape: tuple[int, ...], sizes: Mapping[str, int]) -> dict[str, int]:
-    """Numbers of rows that only the value tells: of dimensions ``?rows(…)`` that have no size so far."""
-    each = zip(dims, shape, strict=False)
-    return {dim.name: int(n) for dim, n in each if dim.name.startswith("?") and dim.name not in sizes}
 
 
 def _count(checked: Checked, family: Family, sizes: Mapping[str, int]) -> int | None:

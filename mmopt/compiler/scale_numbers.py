@@ -38,7 +38,6 @@ from mmopt.language.syntax.syntax_tree import (
     rewrite,
 )
 from mmopt.numerics import Array
-from mmopt.numerics.float_functions import nuclear
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,10 @@ def _scales(instance: Instance) -> dict[str, float]:
     if not finite.any() or not any(d.source == "workload.targets" for d in instance.program.givens):
         return {"queries": queries, "targets": 1.0}
     rows = w.representation[finite] / np.sqrt(w.targets[finite] * finite.sum())[:, None]
-    return {"queries": queries, "targets": queries**2 / (nuclear(rows @ w.basis) ** 2 / w.n)}
+    return {
+        "queries": queries,
+        "targets": queries**2 / (float(np.linalg.norm(rows @ w.basis, "nuc")) ** 2 / w.n),
+    }
 
 
 # A given is scaled where its largest number is as far from one; a smaller part of that counts as 0.
@@ -238,8 +240,7 @@ def _degree(expr: Expr, eq: _Equations) -> Degree:
                 eq.equal(_degree(entry, eq), whole)
             return whole
         case Apply(atom="pow", args=(a, exponent)):
-            power = number_of(rewrite(exponent, eq.number))
-            if power is None:
+            if (power := number_of(rewrite(exponent, eq.number))) is None:
                 raise LookupError(expr)
             for name in names_in(exponent):
                 eq.equal(eq.names.get(name, {}), {})

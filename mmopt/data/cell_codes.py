@@ -37,7 +37,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.data.table_files_and_connections import DATA_FRAME, DICTIONARY, called, quoted, uncollated
+from mmopt.data.table_files_and_connections import DATA_FRAME, DICTIONARY, called, ibis, quoted, uncollated
 from mmopt.errors import DataError
 from mmopt.workloads import Attribute, Bins, Categories
 from mmopt.workloads.domain import TableValue, date_of
@@ -59,8 +59,6 @@ def bare(text: Any) -> Any:
 
 def without_words(text: Any, null: Sequence[str]) -> Any:
     """A column of text, NULL where it is blank or a word for missing."""
-    import ibis
-
     return ibis.ifelse(_is_among(uncollated(bare(text)), ["", *null]), ibis.null("string"), text)
 
 
@@ -69,8 +67,6 @@ def doubles_spelled(text: Any) -> Any:
     if _engine(text) == "duckdb":
         # DuckDB reads 1_0 as 10 and +-1 as -1, which are no numbers; with a question mark they are not read.
         return text.replace("_", "?").replace("+-", "?").try_cast("float64")
-    import ibis
-
     trimmed = bare(text)
     word = trimmed.lower()
     words = (
@@ -98,8 +94,6 @@ def large_in(text: Any, number: Any, largest: float) -> Any:
     number : the result of ``doubles_spelled``, which rounds them.
     largest : the largest size that they are compared with; where doubles are enough for it, returns None.
     """
-    import ibis
-
     if largest < 2**53:
         return None
     is_large = (number.abs() >= 2.0**53) & (number.abs() < float(HUGE)) & ~text.re_search("[eE]")
@@ -110,7 +104,6 @@ def large_in(text: Any, number: Any, largest: float) -> Any:
 def _as_double(number: Any) -> Any:
     """A decimal of any size as a double: infinite beyond the largest; nearer to 0 than 1e-307 as +-1e-307,
     and as 0 where it rounds to 0. PostgreSQL's cast raises where a decimal is out of range."""
-    import ibis
 
     def power(exponent: int) -> Any:
         """A power of ten as a decimal."""
@@ -154,8 +147,6 @@ def day_in(text: Any) -> Any:
     first = text.substr(0, 10)
     if _engine(text) != "postgres":
         return first.try_cast("date")
-    import ibis
-
     is_day = first.re_search(_DAY)
     safe = ibis.ifelse(is_day, first, "2000-01-01")
     year, month, day = (safe.substr(at, length).cast("int64") for at, length in ((0, 4), (5, 2), (8, 2)))
@@ -311,8 +302,6 @@ def code_of(attribute: Attribute, reading: Reading, null: Sequence[str] = ()) ->
 
     null : words that stand for a missing value where no cell holds them.
     """
-    import ibis
-
     encoding, words = attribute.encoding, _words(attribute, reading, null)
     stray = _stray(attribute, reading, words)
     members = () if isinstance(encoding, Bins) else encoding.members
@@ -328,21 +317,19 @@ def code_of(attribute: Attribute, reading: Reading, null: Sequence[str] = ()) ->
 
 def _words(attribute: Attribute, reading: Reading, null: Sequence[str]) -> list[Any]:
     """The tests whether a row holds a blank or a word for missing: as a text, a number, a day."""
-    tests = []
-    if reading.written is not None and (null or _texts(attribute) or reading.written.type().is_string()):
-        tests.append(_is_among(uncollated(bare(reading.written.cast("string"))), ["", *null]))
+    written, kinds = reading.written, _kinds(attribute)
+    is_text = written is not None and (null or _texts(attribute) or written.type().is_string())
     numbers = tuple(float(word) for word in null if re.search(_MANTISSA + _SHORT, word))
-    if numbers and "numbers" in _kinds(attribute):
-        tests.append(_holds(reading, numbers))
-    if null and "dates" in _kinds(attribute):
-        tests.append(_is_among(uncollated(reading.number.cast("string")), null))
-    return tests
+    days = [uncollated(reading.number.cast("string"))] if null and "dates" in kinds else []
+    return [
+        *([_is_among(uncollated(bare(written.cast("string"))), ["", *null])] if is_text else []),
+        *([_holds(reading, numbers)] if numbers and "numbers" in kinds else []),
+        *(_is_among(day, null) for day in days),
+    ]
 
 
 def _stray(attribute: Attribute, reading: Reading, words: Sequence[Any]) -> Any:
     """The code of a row that is not NULL and that no cell holds."""
-    import ibis
-
     branches: list[tuple[Any, int]] = [(test, MISSING) for test in words]
     declared = _texts(attribute)
     if reading.written is not None and (declared or reading.written.type().is_string()):
@@ -395,8 +382,6 @@ def _texts(attribute: Attribute) -> list[str]:
 
 def _is_listed(text: Any, words: Sequence[str]) -> Any:
     """Whether a text is one of these, for counts by kind: one literal is compiled faster than one a word."""
-    import ibis
-
     # Ibis 12 looks for no column in a text on polars.
     return (
         text.isin(words)
@@ -436,8 +421,6 @@ def reading_of(attribute: Attribute, column: Any, file: str, spelling: str = "ex
     ------
     DataError : the column's type can never hold what the attribute declares.
     """
-    import ibis
-
     column = typed(column)
     kind = column.type()
     declared = _kinds(attribute)
@@ -583,8 +566,6 @@ def _kind(value: TableValue) -> str:
 
 def _holds(reading: Reading, members: tuple[TableValue, ...]) -> Any:
     """Whether a row holds one of the declared values, each compared as its own kind."""
-    import ibis
-
     tests: list[Any] = []
     text = [value for value in members if isinstance(value, str)]
     booleans = ["true" if value else "false" for value in members if isinstance(value, bool)]
@@ -630,8 +611,6 @@ MOST_COMPARED = 64
 
 def _bin(reading: Reading, bins: Bins, outside: Any) -> Any:
     """The bin of a value that is not missing, or ``outside``: by halves, so that few comparisons are made."""
-    import ibis
-
     edges = [edge for edge in bins.edges if math.isfinite(edge)]
     # The codes below each edge and not below the one before are bins from ``first`` to ``last``.
     first = 0 if math.isinf(bins.edges[0]) else 1
@@ -675,15 +654,11 @@ def _compared_with(
 
 def _is_below(column: Any, least: list[Any]) -> Any:
     """Whether a value is below an edge."""
-    import ibis
-
     return ibis.literal(least[0]) if isinstance(least[0], bool) else column < ibis.literal(least[0])
 
 
 def _up_to(column: Any, least: list[Any]) -> Any:
     """The number of edges, in ascending order, that a value is not below; on DuckDB."""
-    import ibis
-
     values = [one.op().value if hasattr(one, "op") else one for one in least if not isinstance(one, bool)]
     texts = (f"{one:f}" if isinstance(one, Decimal) else str(one) for one in values)
     kind = ibis.expr.datatypes.Array(column.type())
@@ -700,8 +675,6 @@ def _decimal(column: Any, value: float, rounding: str | None = None) -> Any:
     rounding : ``ROUND_CEILING`` for the least number of the type that is not below it, None for the number
         itself only.
     """
-    import ibis
-
     if abs(value) == math.inf:  # which no whole number and no decimal is
         return None
     kind = column.type()

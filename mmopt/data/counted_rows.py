@@ -52,7 +52,7 @@ from mmopt.data.cell_codes import (
 )
 from mmopt.data.draft_workload import null_key
 from mmopt.data.open_table import OF_PERSONS, TableColumns, is_table
-from mmopt.data.table_files_and_connections import called, hash_of
+from mmopt.data.table_files_and_connections import called, hash_of, ibis
 from mmopt.errors import DataError, counted
 from mmopt.privacy.rounding.norms_and_measured_integers import MAX_ROWS
 from mmopt.request.domain_data_and_query_keys import SPELLING_RULES, is_delimiter, spelling_problem
@@ -90,8 +90,6 @@ def weights_of(
     ------
     DataError : the column is of a type that holds no numbers.
     """
-    import ibis
-
     use = "; the weight of a line is a whole number"
     hint = "name another column with 'weight', or leave it out: each line is a row then"
     column = _of_kinds(("string", "integer", "floating", "decimal"), column, table, name, use, hint)
@@ -216,8 +214,9 @@ def wanted_columns(
         raise DataError(problem)
     wanted: dict[str, str] = {}
     for attribute in attributes_to_read(domain, workload):
-        # Attributes may share a column; the first names it.
-        wanted.setdefault(attribute.column, f"attribute '{attribute.name}'")
+        for column in (*attribute.above, attribute.column):
+            # Attributes may share a column; the first names it.
+            wanted.setdefault(column, f"attribute '{attribute.name}'")
     if weight is not None:
         wanted.setdefault(weight, "the weight of each line")
     if part is not None:
@@ -418,8 +417,6 @@ def kept_rows(coded: Any, attributes: Sequence[Attribute], unit: Neighbours, sal
     coded : Ibis table with a code for each attribute, in columns called ``code_name``, and ``person``.
     salt : a public text, the same wherever the same rows have to be kept.
     """
-    import ibis
-
     names = [code_name(i) for i in range(len(attributes))]
     has_cell: Any = ibis.literal(True)
     for attribute, name in zip(attributes, names, strict=True):
@@ -469,6 +466,23 @@ def person_of(column: Any, table: str, name: str, null: Sequence[str] = ()) -> A
     return without_words(column.cast("string"), null)
 
 
+def _column(attribute: Attribute, columns: Any, table: str, null: Sequence[str]) -> Any:
+    """The column of an attribute; of several the texts that are not missing, with "/" between.
+
+    Missing where the first is. DataError : one of several is no column of texts or whole numbers.
+    """
+    if not attribute.above:
+        return columns[attribute.column]
+    kinds, use, hint = ("string", "integer"), ", and codes are texts or whole numbers", "convert it first"
+    return reduce(
+        lambda path, text: text.isnull().ifelse(path, path + "/" + text),
+        (
+            without_words(_of_kinds(kinds, columns[name], table, name, use, hint).cast("string"), null)
+            for name in (*attribute.above, attribute.column)
+        ),
+    )
+
+
 #: Groups that come back from the engine at a time.
 GROUPS_AT_A_TIME = 2**16
 
@@ -498,7 +512,9 @@ def coded_rows(
     rows, columns = opened.rows()
     if share is not None and unit is not None:  # before anything is computed: DuckDB does not move it here
         rows = rows.filter(is_in_share(columns[unit.column], share))
-    coded = [(a, reading_of(a, columns[a.column], opened.name, spelling)) for a in attributes]
+    coded = [
+        (a, reading_of(a, _column(a, columns, opened.name, null), opened.name, spelling)) for a in attributes
+    ]
     coded = [loosened(*one) for one in coded] if "loose" in spelling else coded
     lines = {} if weight is None else weights_of(columns[weight], opened.name, weight, null, spelling)
     in_part = {} if part is None else {"in_part": is_in_part(columns[part[0]], opened.name, part)}
@@ -521,8 +537,7 @@ def coded_rows(
         ).cast("int16" if a.size + STRAYS < 2**15 else "int64")
         for i, (a, one) in enumerate(coded)
     }
-    others = {name: inner[name] for name in (*lines, *in_part, *person)}
-    return inner.select(**codes, **others)
+    return inner.select(**codes, **{name: inner[name] for name in (*lines, *in_part, *person)})
 
 
 @contextmanager
@@ -531,8 +546,6 @@ def nested_selects_kept() -> Iterator[None]:
 
     Else it would be computed at each use.
     """
-    import ibis
-
     fuse_selects = ibis.options.sql.fuse_selects
     ibis.options.sql.fuse_selects = False
     try:

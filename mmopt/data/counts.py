@@ -39,6 +39,7 @@ from mmopt.data.counted_rows import (
     wanted_columns,
 )
 from mmopt.data.open_table import TableColumns, open_table
+from mmopt.data.table_files_and_connections import ibis
 from mmopt.errors import DataError
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import frozen
@@ -383,8 +384,6 @@ def marginal_counts(
     DataError : as ``data_vector``; a workload from a matrix, or sets with places beyond the domain.
     TooLargeError : the tables do not fit in memory.
     """
-    import ibis
-
     workload = as_workload(workload)
     domain = workload.domain
     wanted, unit = wanted_columns(
@@ -500,8 +499,6 @@ def _by_shares(
 
 def _stored(coded: Any) -> AbstractContextManager[Any]:
     """The codes in a temporary table of their engine; as they are where it has none."""
-    import ibis
-
     try:
         with nested_selects_kept():
             return cast(AbstractContextManager[Any], coded.cache())
@@ -513,8 +510,6 @@ def _misfits(
     coded: Any, attributes: Sequence[Attribute], weight: str | None
 ) -> tuple[list[list[int]], int, int]:
     """The rows with each attribute's codes that are no cell; all rows; those that name no person."""
-    import ibis
-
     rows_of_line = ibis.literal(1, "int64") if weight is None else coded.weight
     sums = {
         f"{code_name(i)}_{code}": ibis.ifelse(coded[code_name(i)] == a.size + code, rows_of_line, 0).sum()
@@ -557,5 +552,4 @@ def _tables(
         counts = counts.reshape(shape)
         for one in sets:
             others = tuple(axis for axis, i in enumerate(union) if i not in one)
-            table = counts.sum(axis=others) if others else counts
-            yield one, frozen(np.asarray(table))
+            yield one, frozen(np.asarray(counts.sum(axis=others)) if others else counts)

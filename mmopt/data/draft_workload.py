@@ -268,23 +268,20 @@ class Draft:
         WorkloadError, TooLargeError : as ``parse_request``.
         """
         about = FROM_VALUES if self.is_public else FROM_NAMES
-        lines = [f"# Drafted by mmopt init from {spelled(self.source)}: {about[0]}"]
-        lines += [f"# {line}" for line in about[1:]]
-        if self.open_names:
-            lines += [
-                f"# Write what is meant in place of each {OPEN}: 'mmopt check' names those that are left."
-            ]
-        lines += [
-            "# Delete the line of a column that no query is about. More forms: python -m pydoc mmopt.request",
-            "domain:",
-        ]
         table = [] if self.table is None else [f"table: {_quoted(self.table)}"]
         data = [*table, null_key(USUAL_WORDS)] if self.has_texts else table
-        for name, form, comment in self.attributes:
-            note = f"  # {comment}" if comment and _is_open(form) else ""
-            lines.append(f"  {spelled(name)}: {form}{note}")
-        lines += [f"  # {spelled(name)}: {words}" for name, words in self.omitted.items()]
-        lines += [
+        write = f"# Write what is meant in place of each {OPEN}: 'mmopt check' names those that are left."
+        lines = [
+            f"# Drafted by mmopt init from {spelled(self.source)}: {about[0]}",
+            *(f"# {line}" for line in about[1:]),
+            *([write] if self.open_names else []),
+            "# Delete the line of a column that no query is about. More forms: python -m pydoc mmopt.request",
+            "domain:",
+            *(
+                f"  {spelled(name)}: {form}" + (f"  # {comment}" if comment and _is_open(form) else "")
+                for name, form, comment in self.attributes
+            ),
+            *(f"  # {spelled(name)}: {words}" for name, words in self.omitted.items()),
             "workload:",
             "  - marginals: {ways: [0, 1]}  # the number of rows, and each attribute's cells",
             *(

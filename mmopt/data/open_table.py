@@ -14,12 +14,15 @@ import itertools
 import os
 import re
 import sqlite3
+import urllib.parse
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from mmopt.data.cell_codes import by_days
 from mmopt.data.table_files_and_connections import (
@@ -34,19 +37,21 @@ from mmopt.data.table_files_and_connections import (
     csv_header,
     csv_table,
     driver_errors,
+    duckdb,
     duckdb_columns,
     duckdb_table,
     engine_error,
+    ibis,
     is_connection,
     is_url,
     missing_rights,
     named_errors,
     named_table,
+    pa,
     path_of,
     shown_url,
     sqlite_batches,
     sqlite_columns,
-    sqlite_database,
     sqlite_error,
     table_file,
 )
@@ -56,32 +61,18 @@ from mmopt.errors import DataError, counted, suggest
 Batches = tuple[Any, Iterator[Any]]
 
 
-@dataclass(frozen=True)
-class ColumnStream:
-    """Columns by name; ``batches(places)`` reads those at some places, once.
-
-    ``index``: the names that a frame has for its rows, which are no columns.
-    """
-
-    name: str
-    columns: tuple[str, ...]
-    batches: Callable[[Sequence[int]], Batches]
-    index: tuple[str, ...] = ()
+#: A table in memory: its name for messages, the names of its columns, what reads those at some places, once,
+#: and the names that a frame has for its rows, which are no columns.
+InMemory = tuple[str, tuple[str, ...], Callable[[Sequence[int]], Batches], tuple[str, ...]]
 
 
-def is_frame(data: object) -> bool:
-    """Whether an object is a frame whose columns can be read."""
-    return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__dataframe__")
-
-
-def frame_columns(data: Any) -> ColumnStream:
+def frame_columns(data: Any) -> InMemory:
     """The columns of a frame; nothing is read yet, unless its library is unknown.
 
     Raises
     ------
     DataError : it is a single column, or has a type that Arrow does not have.
     """
-    what = DATA_FRAME
     origins = {base.__module__.partition(".")[0] for base in type(data).__mro__}
     library = next((f for name, f in _LIBRARIES.items() if name in origins), _other)
     names, index, columns_at = library(data)
@@ -94,54 +85,50 @@ def frame_columns(data: Any) -> ColumnStream:
         if reader is None:
             # Arrow's message may quote a value: the column at fault is found by reading each alone.
             wrong = next((p for p in places if _reader(columns_at([p])[0]) is None), places[0])
-            raise _no_arrow(what, names[wrong])
-        return _plain(reader, at, what) if places else _nulls(sum(batch.num_rows for batch in reader))
+            raise _no_arrow(DATA_FRAME, names[wrong])
+        return _plain(reader, at, DATA_FRAME) if places else _nulls(sum(batch.num_rows for batch in reader))
 
-    return ColumnStream(what, tuple(names), batches, index)
+    return DATA_FRAME, tuple(names), batches, index
 
 
-def dictionary_columns(data: Mapping[Any, Any]) -> ColumnStream:
+def dictionary_columns(data: Mapping[Any, Any]) -> InMemory:
     """The columns of a dictionary: name -> list or array of one length.
 
     Raises
     ------
     DataError : names that are no texts, values that are no columns, or columns of several lengths.
     """
-    what = DICTIONARY
     lengths: dict[int, str] = {}
     for name, column in data.items():
         if not isinstance(name, str):
-            raise DataError(f"{what} has a key of type {type(name).__name__}, expected a column's name")
+            raise DataError(f"{DICTIONARY} has a key of type {type(name).__name__}, expected a column's name")
         is_one = isinstance(column, str | bytes | Mapping) or not isinstance(column, Sized)
         if is_one or getattr(column, "shape", None) == ():  # len() of an array of no dimensions raises
             raise DataError(
-                f"{what}: column '{name}' is of type {type(column).__name__}, expected a list or an array"
+                f"{DICTIONARY}: column '{name}' is of type {type(column).__name__}, expected a list or an "
+                "array"
             )
         lengths.setdefault(len(column), name)
     if len(lengths) > 1:
         (one, first), (other, second) = list(lengths.items())[:2]
         raise DataError(
-            f"{what}: column '{first}' has {counted(one, 'value')}, column '{second}' {other} (confidential, "
-            "for you alone)"
+            f"{DICTIONARY}: column '{first}' has {counted(one, 'value')}, column '{second}' {other} "
+            "(confidential, for you alone)"
         )
     names = tuple(data)
 
     def batches(places: Sequence[int]) -> Batches:
         if not places:
             return _nulls(next(iter(lengths), 0))
-        import pyarrow as pa
-
-        columns = [_column(data[names[place]], what, names[place]) for place in places]
+        columns = [_column(data[names[place]], DICTIONARY, names[place]) for place in places]
         table = pa.table(columns, names=[names[place] for place in places])
-        return _plain(table.to_reader(), range(len(places)), what)
+        return _plain(table.to_reader(), range(len(places)), DICTIONARY)
 
-    return ColumnStream(what, names, batches)
+    return DICTIONARY, names, batches, ()
 
 
 def text_batches(count: int, columns: Iterator[list[list[str | None]]]) -> Batches:
     """Record batches of ``count`` columns of text."""
-    import pyarrow as pa
-
     schema = pa.schema([(f"c{i}", pa.string()) for i in range(count)])
     return schema, (
         pa.record_batch([pa.array(c, pa.string()) for c in each], schema=schema) for each in columns
@@ -151,8 +138,6 @@ def text_batches(count: int, columns: Iterator[list[list[str | None]]]) -> Batch
 def streamed_table(connection: Any, batches: Batches, errors: list[BaseException]) -> Any:
     """Record batches as an Ibis table of DuckDB, to be read once. DuckDB passes on only the text of an error
     that is raised in it, so errors of ours are put into ``errors``, the list of ``named_errors``."""
-    import pyarrow as pa
-
     schema, records = batches
 
     def passed() -> Iterator[Any]:
@@ -182,8 +167,6 @@ def _pandas(data: Any) -> Library:
     names = list(map(str, data.columns))
 
     def columns_at(places: Sequence[int]) -> tuple[Any, Sequence[int]]:
-        import pyarrow as pa
-
         # One by one: in a whole frame Arrow would take the index for further columns.
         columns = [_column(data.iloc[:, i], DATA_FRAME, names[i]) for i in places]
         return pa.table(columns, names=[names[i] for i in places]), range(len(places))
@@ -210,8 +193,6 @@ def _pyarrow(data: Any) -> Library:
 
 def _duckdb_relation(data: Any) -> Library:
     """A relation of DuckDB."""
-    import duckdb
-
     names = data.columns
     if len({name.casefold() for name in names}) < len(names):  # DuckDB ignores the case of a name
         return names, (), lambda p: (data, p)
@@ -248,7 +229,6 @@ def _single_column(data: object) -> DataError:
 
 def _reader(data: Any) -> Any:
     """The record batches of a frame; None where Arrow has no type for it."""
-    import pyarrow as pa
     from pyarrow.interchange import from_dataframe
 
     if isinstance(data, pa.RecordBatchReader):
@@ -266,8 +246,6 @@ def _reader(data: Any) -> Any:
 
 def _unread(reader: Any) -> Any:
     """A reader of batches; DataError for one that has none, or none left."""
-    import pyarrow as pa
-
     first = next(reader, None)
     if first is None:
         raise DataError(
@@ -292,8 +270,6 @@ def _no_arrow(what: str, column: str, values: object = None) -> DataError:
 
 def _column(values: Any, what: str, name: str) -> Any:
     """The values as an Arrow array; ``what`` and ``name`` are the table and the column, for messages."""
-    import pyarrow as pa
-
     try:
         is_stream = hasattr(values, "__arrow_c_stream__")
         array = pa.chunked_array(values) if is_stream else pa.array(values, from_pandas=True)
@@ -309,8 +285,6 @@ def _column(values: Any, what: str, name: str) -> Any:
 
 def _refuse_misread(values: Any, what: str, name: str) -> None:
     """DataError for values that Arrow wrongly reads as instants without a time zone."""
-    import numpy as np
-
     values = getattr(getattr(values, "cat", values), "categories", values)  # of pandas
     # In an array of one type any value shows it.
     is_mixed = not hasattr(values, "dtype") or values.dtype == object
@@ -335,8 +309,6 @@ def _plain(reader: Any, places: Sequence[int], what: str) -> Batches:
     DataError : a column of an extension type, whose stored values have another meaning: the months of a
         pandas period are stored as whole numbers.
     """
-    import pyarrow as pa
-
     fields = []
     for i, place in enumerate(places):
         field = reader.schema.field(place)
@@ -370,8 +342,6 @@ def _decoded(column: Any) -> Any:
 
     DuckDB takes the first and the last instant of nanoseconds for infinities, which Arrow does not have.
     """
-    import pyarrow as pa
-
     if pa.types.is_dictionary(column.type):
         values = column.dictionary
         if pa.types.is_string_view(values.type):  # which pyarrow cannot take entries of
@@ -382,8 +352,6 @@ def _decoded(column: Any) -> Any:
 
 def _nulls(length: int) -> Batches:
     """A column of NULLs of this length: rows of which only the number is needed."""
-    import pyarrow as pa
-
     table = pa.table({"c0": pa.nulls(length)})
     return table.schema, iter(table.to_batches())
 
@@ -439,8 +407,6 @@ def open_table(
     ------
     DataError : the table cannot be read, or changed meanwhile; a column is missing, or is there twice.
     """
-    import ibis
-
     with ExitStack() as stack:
         if is_url(data) or is_connection(data):
             yield _server(stack, data, wanted, table, delimiter)
@@ -461,7 +427,8 @@ def open_table(
 
 def is_table(data: object) -> bool:
     """Whether ``open_table`` takes such an object."""
-    return isinstance(data, str | os.PathLike | Mapping) or is_frame(data) or is_connection(data)
+    is_frame = hasattr(data, "__arrow_c_stream__") or hasattr(data, "__dataframe__")
+    return is_frame or isinstance(data, str | os.PathLike | Mapping) or is_connection(data)
 
 
 # -- files
@@ -573,7 +540,9 @@ def _sqlite(
     option: str | None,
 ) -> Opened:
     """A database file of SQLite, whose values reach DuckDB as texts."""
-    database = stack.enter_context(sqlite_database(file.path))
+    uri = f"file:{urllib.parse.quote(os.path.abspath(file.path))}?mode=ro"
+    # DuckDB reads rows through it in another thread.
+    database = stack.enter_context(closing(sqlite3.connect(uri, uri=True, check_same_thread=False)))
     source = sqlite_columns(database, file.path, option)
     connection = stack.enter_context(connected())
     persons = [name for name, why in wanted.items() if why == OF_PERSONS]
@@ -587,8 +556,6 @@ def _sqlite(
 
 def _file_error(file: TableFile, error: Exception) -> DataError | None:
     """Our words for an engine's error that is about the file."""
-    import duckdb
-
     if file.kind == "csv":
         return csv_error(file, error)
     if isinstance(error, sqlite3.Error):
@@ -609,17 +576,19 @@ def _file_error(file: TableFile, error: Exception) -> DataError | None:
 
 def _stream(stack: ExitStack, data: Any, wanted: Mapping[str, str]) -> TableColumns:
     """The columns of a dictionary or a frame."""
-    columns = dictionary_columns(data) if isinstance(data, Mapping) else frame_columns(data)
-    in_index = next((column for column in wanted if column in columns.index), "")
+    name, names, batches, index = (
+        dictionary_columns(data) if isinstance(data, Mapping) else frame_columns(data)
+    )
+    in_index = next((column for column in wanted if column in index), "")
     note = f"'{in_index}' is a name of the frame's index, which is no column: pass data.reset_index()"
-    places = _places(columns.name, columns.columns, wanted, note if in_index else "")
-    errors = stack.enter_context(named_errors(columns.name, lambda _: None))
+    places = _places(name, names, wanted, note if in_index else "")
+    errors = stack.enter_context(named_errors(name, lambda _: None))
     connection = stack.enter_context(connected())
     return TableColumns(
-        columns.name,
+        name,
         places,
-        lambda at: streamed_table(connection, columns.batches(at), errors),
-        columns.columns,
+        lambda at: streamed_table(connection, batches(at), errors),
+        names,
     )
 
 
@@ -642,8 +611,6 @@ def _ibis_table(
     stack: ExitStack, data: Any, wanted: Mapping[str, str], name: str = "the Ibis table"
 ) -> TableColumns:
     """The columns of an Ibis table, which its backend computes."""
-    import ibis
-
     places = _places(name, data.columns, wanted)
     try:
         backend = data.get_backend()

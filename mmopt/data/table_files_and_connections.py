@@ -23,21 +23,34 @@ message of a driver that cannot connect, except PostgreSQL's.
 import csv
 import glob
 import gzip
+import importlib
 import io
 import os
 import re
 import sqlite3
 import sys
-import urllib.parse
 import warnings
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO, Any, Literal, cast
 from urllib.parse import urlsplit
 
 from mmopt.errors import DataError, Location, suggest
+
+
+@dataclass(frozen=True)
+class _LoadedWhenUsed:
+    """A library whose names are looked up in it when they are used: to load one takes 0.2 to 1 s."""
+
+    library: str
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self.library), name)
+
+
+duckdb, ibis, pa = map(_LoadedWhenUsed, ("duckdb", "ibis", "pyarrow"))
 
 Kind = Literal["csv", "parquet", "duckdb", "sqlite"]
 
@@ -160,20 +173,14 @@ def csv_header(file: TableFile, wanted: Collection[str], override: str | None) -
     if override is not None:
         return override, _names(file, override)
     header: dict[str, tuple[str, ...]] = {file.delimiter: ()}
-    refused: DataError | None = None
     for delimiter in dict.fromkeys((file.delimiter, *_DELIMITERS)):
-        try:
+        with suppress(DataError):
             header[delimiter] = _names(file, delimiter)
-        except DataError as error:
-            refused = refused or error
     # The first of the best: that of the extension, unless another one shows more of the wanted columns.
     best = max(
         header, key=lambda d: (len(set(wanted).intersection(header[d])), not wanted and len(header[d]))
     )
-    if not header[best]:
-        assert refused is not None
-        raise refused
-    return best, header[best]
+    return best, header[best] or _names(file, best)  # whose error says why there are none
 
 
 def _names(file: TableFile, delimiter: str) -> tuple[str, ...]:
@@ -293,8 +300,6 @@ _PROBLEMS = {
 
 def csv_error(file: TableFile, error: Exception) -> DataError | None:
     """Our error for one of DuckDB, without the row that it quotes; None where it is not about the file."""
-    import duckdb
-
     if isinstance(error, duckdb.NotImplementedException):
         # Its parallel readers disagreed where lines begin; a single one would not see a quote left open.
         return DataError(f"{file.path}: quoted line breaks in a large CSV file", hint="convert it to Parquet")
@@ -387,12 +392,6 @@ def duckdb_table(connection: Any, source: DatabaseTable, places: Sequence[int]) 
 
 
 # -- SQLite
-
-
-def sqlite_database(path: str) -> closing[sqlite3.Connection]:
-    """A connection that cannot write. DuckDB reads rows through it in another thread."""
-    uri = f"file:{urllib.parse.quote(os.path.abspath(path))}?mode=ro"
-    return closing(sqlite3.connect(uri, uri=True, check_same_thread=False))
 
 
 def sqlite_columns(connection: sqlite3.Connection, path: str, table: str | None) -> DatabaseTable:
@@ -511,9 +510,6 @@ def connected(path: str | None = None) -> Iterator[Any]:
     ------
     DataError : the file is open elsewhere, or is no database that this DuckDB reads.
     """
-    import duckdb
-    import ibis
-
     try:
         connection = ibis.duckdb.connect(path or ":memory:", read_only=path is not None, **_SETTINGS)
     except duckdb.ConnectionException:
@@ -554,10 +550,6 @@ def named_errors(
 
     Yields a list: an error that is put there is raised in place of the engine's.
     """
-    import duckdb
-    import ibis
-    import pyarrow as pa
-
     replacements: list[BaseException] = []
     try:
         with warnings.catch_warnings():
@@ -679,13 +671,10 @@ def hash_of(text: Any) -> Any:
 
 def called(name: str, kind: str, *arguments: Any) -> Any:
     """Call a database's own function, which Ibis 12 does not have, with a value and texts."""
-    import ibis
-
     kinds = (arguments[0].type(), *["string"] * (len(arguments) - 1))
     # Never called: Ibis reads the number of arguments from them.
     shapes: tuple[Callable[..., Any], ...] = (lambda one: one, lambda one, two: (one, two))
-    function = ibis.udf.scalar.builtin(shapes[len(arguments) - 1], name=name, signature=(kinds, kind))
-    return function(*arguments)
+    return ibis.udf.scalar.builtin(shapes[len(arguments) - 1], name=name, signature=(kinds, kind))(*arguments)
 
 
 def path_of(table: Any) -> list[str]:
@@ -760,9 +749,7 @@ def is_url(data: object) -> bool:
 
 def is_connection(data: object) -> bool:
     """Whether this is an Ibis connection."""
-    from ibis.backends import BaseBackend
-
-    return isinstance(data, BaseBackend)
+    return isinstance(data, ibis.backends.BaseBackend)
 
 
 def shown_url(url: str) -> str:
@@ -807,8 +794,6 @@ def connected_to(url: str) -> Iterator[Any]:
     DataError : a scheme that Ibis does not have, or that is not opened by a URL; a package that is not
         installed; a database that cannot be reached.
     """
-    import ibis
-
     shown = shown_url(url)
     scheme = url.partition("://")[0].lower()
     if scheme in _FILES:
@@ -889,8 +874,6 @@ def _postgres_table(connection: Any, shown: str, table: str | None) -> Any:
 
 def _tables_of(connection: Any, schema: str | None) -> list[str]:
     """The tables and views of a schema, or of the current one; none for a schema that is not there."""
-    import ibis
-
     if connection.name == "duckdb":
         # Ibis 12 asks for them through a call that DuckDB 2 has no more.
         query = "SELECT table_name FROM information_schema.tables WHERE table_schema = "

@@ -15,13 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance, Lowered
-from mmopt.compiler.duality.lagrangian import Multipliers, Slopes, nodes_of
-from mmopt.compiler.duality.problem_for_multipliers import lower_node_by_node
-from mmopt.compiler.duality.ranges import ranges_of
-from mmopt.driver.judge.charge_rounded_queries import balls_of_names
-from mmopt.driver.judge.derived_bound import Derived, LineBounds, level_above, line_bounds
-from mmopt.driver.judge.score_and_meaning import Candidate, candidate, gap_of, improves, upper_value
+from mmopt.compiler import Instance, Lowered, Multipliers, Slopes, lower_node_by_node, nodes_of, ranges_of
+from mmopt.driver.judge import (
+    Candidate,
+    Derived,
+    LineBounds,
+    balls_of_names,
+    candidate,
+    gap_of,
+    improves,
+    level_above,
+    line_bounds,
+    upper_value,
+)
 from mmopt.driver.task_and_plan import Task
 from mmopt.errors import Error, SolverError, TimeLimitError, UnsuitableError
 from mmopt.language import evaluate

@@ -78,8 +78,9 @@ class Penalised:
     def first_projector(self, start: Mapping[str, Array] | None, seed: list[int]) -> Array:
         """The projector at a start in the scale of the program; without one a random one of the same rank."""
         if start is not None:
-            scale_of = self.scaling.variables
-            return self.projector(self.matrix({n: np.asarray(v) / scale_of[n] for n, v in start.items()}))
+            return self.projector(
+                self.matrix({n: np.asarray(v) / self.scaling.variables[n] for n, v in start.items()})
+            )
         small, _ = np.linalg.qr(np.random.default_rng(seed).normal(size=(self.side, self.side - self.rank)))
         return np.asarray(small @ small.T)
 

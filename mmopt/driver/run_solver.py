@@ -11,11 +11,13 @@ import numpy as np
 
 from mmopt.compiler import Instance, Scaling, cones, is_shipped, lower, scale, units_of
 from mmopt.driver.accepted_options_and_inputs import OPTIONS_OF_SOLVERS, unread_option
-from mmopt.driver.judge.assemble_solution import Ending, Row, Stage, adopt, understates_error
-from mmopt.driver.judge.derived_bound import Derived
-from mmopt.driver.judge.score_and_meaning import (
+from mmopt.driver.judge import (
     FEASIBLE,
     Candidate,
+    Derived,
+    Ending,
+    Stage,
+    adopt,
     bound_of,
     candidate,
     charged,
@@ -23,9 +25,12 @@ from mmopt.driver.judge.score_and_meaning import (
     improves,
     may_move,
     starts_from,
+    understates_error,
     upper_value,
+    violations,
+    worst_line,
 )
-from mmopt.driver.judge.violations_and_nearby_points import violations, worst_line
+from mmopt.driver.judge.assemble_solution import Row
 from mmopt.driver.problem_for_bound_or_inner_point import derive_bound, lost, moved_inside
 from mmopt.driver.task_and_plan import Task
 from mmopt.driver.why_no_solution import explain_failure, refuse_far_point
@@ -35,8 +40,7 @@ from mmopt.language.evaluate.constraint_misses import excess_with_errors, sizes_
 from mmopt.language.evaluate.evaluate_and_differentiate import Memo
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.limits import LOADED, Stop
-from mmopt.numerics import Array, plain
-from mmopt.numerics.arrays import rounded
+from mmopt.numerics import Array, plain, rounded
 from mmopt.results import Solution
 from mmopt.solvers import (
     SOLVERS,

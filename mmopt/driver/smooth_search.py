@@ -23,8 +23,7 @@ import numpy as np
 import scipy.optimize
 
 from mmopt.compiler import Instance, Scaling, line, scale
-from mmopt.driver.judge.assemble_solution import assemble_solution, assigned_values
-from mmopt.driver.judge.score_and_meaning import Candidate, draw_value
+from mmopt.driver.judge import Candidate, assemble_solution, assigned_values, draw_value
 from mmopt.driver.run_solver import Best
 from mmopt.driver.task_and_plan import Task
 from mmopt.errors import SolverError
@@ -305,15 +304,6 @@ class _SmoothSearch:
             x = np.maximum(x + np.linalg.lstsq(np.array(rows), -np.array(off), rcond=None)[0], c.lower())
         return x
 
-    def history_row(self, repaired: Candidate | None) -> dict[str, float]:
-        """The row of this start in the history, with the objective of its repaired end."""
-        return {
-            "start": float(self.number),
-            "objective": np.inf if repaired is None else repaired.objective,
-            "iterations": float(self.used),
-            "gradient norm": self.gradient,
-        }
-
     def run(self, start: Array) -> Array | None:
         """The end of the search from a start; None where the objective has no value there."""
         problem = self.problem
@@ -394,7 +384,15 @@ def solve_smooth(task: Task) -> Solution:
         solve=clock.elapsed,
         scaling=scaling.scales,
         warnings=tuple(left_out),
-        history=[search.history_row(repaired) for search, repaired in ends],
+        history=[
+            {
+                "start": float(search.number),
+                "objective": np.inf if repaired is None else repaired.objective,
+                "iterations": float(search.used),
+                "gradient norm": search.gradient,
+            }
+            for search, repaired in ends
+        ],
     )
     return assemble_solution(instance, certified.env, ending)
 

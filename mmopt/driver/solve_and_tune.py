@@ -29,16 +29,18 @@ from mmopt.driver.accepted_options_and_inputs import (
     within_range,
     workload_for,
 )
-from mmopt.driver.judge.assemble_solution import (
+from mmopt.driver.judge import (
     Ending,
     Stage,
     adopt,
     assemble_solution,
+    bound_of,
+    charged_objective,
     row_parameter,
     start_strategy,
+    starts_from,
+    upper_value,
 )
-from mmopt.driver.judge.charge_rounded_queries import charged_objective
-from mmopt.driver.judge.score_and_meaning import bound_of, starts_from, upper_value
 from mmopt.driver.rank_search import solve_rank
 from mmopt.driver.run_solver import objective_remarks
 from mmopt.driver.smooth_search import solve_smooth
@@ -50,8 +52,7 @@ from mmopt.language.atoms.expression_types import LARGEST_DIM
 from mmopt.language.check.sections_after_constraints import START_ARGUMENT
 from mmopt.language.syntax.syntax_tree import Apply, Assignment, Name, Repeat, Step, SubProgram
 from mmopt.limits import LOADED, Stop, deadline, require_memory, require_time, working
-from mmopt.numerics import blas_threads, plain
-from mmopt.numerics.arrays import rounded
+from mmopt.numerics import blas_threads, plain, rounded
 from mmopt.request import WorkloadLike, as_workload, default_program
 from mmopt.results import Solution, gap_between
 from mmopt.solvers import Options, SolverLike, as_solver, is_claimed, total

@@ -24,12 +24,15 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import is_shipped, scale
-from mmopt.compiler.reductions import SolvedPart
-from mmopt.driver.judge.assemble_solution import Ending, Stage, adopt, assemble_solution, combine_factors
-from mmopt.driver.judge.derived_bound import Derived
-from mmopt.driver.judge.score_and_meaning import (
+from mmopt.compiler import SolvedPart, is_shipped, scale
+from mmopt.driver.judge import (
     Candidate,
+    Derived,
+    Ending,
+    Stage,
+    adopt,
+    assemble_solution,
+    combine_factors,
     gap_of,
     improves,
     may_move,
@@ -143,8 +146,7 @@ def _continue_slowly(task: Task, first: Solution) -> Solution:
     # The warnings of a second way are about a limit of its own where its time was over.
     limit = task.overrides.get("time_limit")
     more = f" ({limit:g} s): allow more time" if stop == Stop.TIME and limit else ""
-    ended = f"{stop}{more}; {_gap_words(best)}"
-    warnings = (ended,) if is_worse or stop == Stop.TIME else second.warnings
+    warnings = (f"{stop}{more}; {_gap_words(best)}",) if is_worse or stop == Stop.TIME else second.warnings
     return replace(
         best,
         reductions=(*first.reductions, *second.reductions),
@@ -216,8 +218,7 @@ def _solve_whole(task: Task) -> Solution:
         best.stages = [*ending.stages, {**by, "objective": point.objective}]
         ending = replace(ending, **best.scored(point))
     if derived.stop != Stop.REACHED:
-        gap = least_gap(task.instance, derived.objective, derived)
-        why = stopped_early(task.instance, ending, gap)
+        why = stopped_early(task.instance, ending, least_gap(task.instance, derived.objective, derived))
         derived = replace(derived, warnings=(*derived.warnings, *why))
     is_bounded = derived.bound is not None or (derived.derived or Derived(None)).bound is not None
     # Two more solves are for programs whose solver struggled.

@@ -10,18 +10,21 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mmopt.compiler import Instance, bind, is_shipped, match
-from mmopt.compiler.equivariance import of_factors
-from mmopt.compiler.reductions import (
+from mmopt.compiler import (
+    Instance,
     ReductionStep,
     Traits,
+    bind,
     by_components,
     by_sectors,
     by_sets,
     first_step,
     in_factors,
+    is_shipped,
+    match,
     obstacle,
     of_each_query,
+    of_factors,
     reducible,
     traits_of,
     workloads_of_factors,
@@ -422,5 +425,6 @@ class Task:
         """Report the state of a solve, if the caller has a ``report``."""
         if self.report is not None:
             figures = (self.program.name, solver, seconds, iterations, objective, bound, self.program.sense)
-            is_logarithmic = self.instance.checked.is_logarithmic
-            self.report(Progress(*figures, certified, predicted, is_logarithmic, solves))
+            self.report(
+                Progress(*figures, certified, predicted, self.instance.checked.is_logarithmic, solves)
+            )

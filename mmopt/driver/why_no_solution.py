@@ -36,14 +36,21 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
-from mmopt.compiler import Instance, Scaling, line, lower
-from mmopt.compiler.duality.lagrangian import Multipliers, Slopes
-from mmopt.compiler.duality.problem_for_multipliers import lower_node_by_node
-from mmopt.compiler.duality.ranges import Range
-from mmopt.driver.judge.charge_rounded_queries import balls_of_names
-from mmopt.driver.judge.derived_bound import Derived, LineBounds, line_bounds, shown_terms
-from mmopt.driver.judge.score_and_meaning import FEASIBLE, Candidate, candidate, may_move
-from mmopt.driver.judge.violations_and_nearby_points import undefined_part, violations, worst_line
+from mmopt.compiler import Instance, Multipliers, Range, Scaling, Slopes, line, lower, lower_node_by_node
+from mmopt.driver.judge import (
+    FEASIBLE,
+    Candidate,
+    Derived,
+    LineBounds,
+    balls_of_names,
+    candidate,
+    line_bounds,
+    may_move,
+    shown_terms,
+    undefined_part,
+    violations,
+    worst_line,
+)
 from mmopt.errors import Error, ProgramError, SolverError, TooLargeError, UndecidedError
 from mmopt.language import Program, check, evaluate, evaluate_ball, worst
 from mmopt.language.check.infer_types import infer
@@ -65,8 +72,7 @@ from mmopt.language.syntax.syntax_tree import (
     walk,
 )
 from mmopt.limits import Stop, ended_after
-from mmopt.numerics import BOUNDS, FEW, Array, eigh, few_numbers, is_rank_at_most
-from mmopt.numerics.arrays import rounded
+from mmopt.numerics import BOUNDS, FEW, Array, eigh, few_numbers, is_rank_at_most, rounded
 from mmopt.solvers import Clock, Options, Point, conic_solver, run
 
 HERE = Span(1, 1)
@@ -225,8 +231,7 @@ def origin(instance: Instance) -> dict[str, Array]:
 
 def elastic_form(instance: Instance, names: Collection[str]) -> Instance | None:
     """The constraints named, where each gives way by the slack, which is minimized; None as ``changed``."""
-    named = [c for c in instance.program.constraints if c.name in names]
-    if not named:
+    if not (named := [c for c in instance.program.constraints if c.name in names]):
         return None
     parts = [relaxed(instance, c) for c in named]
     units = {name: d for _, units in parts for name, d in units.items()}
@@ -398,8 +403,7 @@ def find_growth(instance: Instance, scaled: Instance, scaling: Scaling, clock: C
     direction = {
         d.name: _without_noise(d, moved[d.name] / longest) * factor[d.name] for d in instance.program.choose
     }
-    growth = _growth_along(instance, _straight(start, direction), STEPS_FROM_BOX, ())
-    if growth is None:
+    if (growth := _growth_along(instance, _straight(start, direction), STEPS_FROM_BOX, ())) is None:
         powers = {d.name: _powers(d, ends[0][d.name], ends[1][d.name]) for d in instance.program.choose}
         growth = _growth_along(
             instance, lambda step: {n: v * step ** powers[n] for n, v in start.items()}, STEPS_FROM_BOX, ()
@@ -770,13 +774,15 @@ def _missed_error(instance: Instance, solver: str, last: Point, point: Candidate
     if line is None:
         return SolverError(f"{solver} returned no point for '{program.name}' ({last.raw})", hint=ALLOW_MORE)
     first, hint = f"the point of {solver} for '{program.name}'", "give the program a 'repair' that"
+    else_do = ALLOW_MORE
     if program.repair:
         first = f"after the 'repair' of '{program.name}' the point of {solver}"
-        hint = "write the 'repair' so that it"
+        hint, else_do = "write the 'repair' so that it", "allow more time or iterations"
     # Points near it and inside were tried.
     is_moved = may_move(instance) and not program.repair and last.stop != Stop.STOPPED
     tried = "; no point near it, or on the way inside of all lines, keeps them" if is_moved else ""
     return SolverError(
         f"{first} {line.missed(instance)} ({last.raw}){tried}",
-        hint=f"{hint} restores '{line.name}' (as X = X / max(diag(X)) does diag(X) <= 1), or {ALLOW_MORE}",
+        hint=f"{hint} restores '{line.name}' (as X = X / max(diag(X)) does diag(X) <= 1), or {else_do}; "
+        "the constraints may also conflict",
     )

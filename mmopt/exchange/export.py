@@ -349,7 +349,16 @@ def export(
             f"which has no {' and no '.join(lacking)} cone",
             hint=f"these can say it: {', '.join(able)}",
         )
-    written = form.writer(problem, _head(instance))
+    parsed, queries = instance.program, instance.workload
+    about = (
+        f"{parsed.name}: {parsed.title}",
+        f"of a workload of {queries.m} queries over {queries.n} cells, hash {queries.hash}",
+        f"written by mmopt {version()}; the program says {parsed.sense}",
+        f"mmopt certify WORKLOAD --program {parsed.name} --point FILE judges a point",
+    )
+    # The formats are ASCII, read by line.
+    head = [" ".join(line.split()).encode("ascii", "replace").decode() for line in about]
+    written = form.writer(problem, head)
     return Exported(form.name, written if isinstance(written, bytes) else "\n".join(written) + "\n", problem)
 
 
@@ -424,16 +433,3 @@ def _instance(
 def _handed(instance: Instance, *, quadratic: bool) -> Handover:
     """The instance's problem handed over for SCS, whose order of rows a ``ConicProblem`` has."""
     return hand_over(lower(instance), "SCS", quadratic=quadratic)
-
-
-def _head(instance: Instance) -> list[str]:
-    """The lines at the head of a file: the program, the workload, and how a point is judged."""
-    program, workload = instance.program, instance.workload
-    about = (
-        f"{program.name}: {program.title}",
-        f"of a workload of {workload.m} queries over {workload.n} cells, hash {workload.hash}",
-        f"written by mmopt {version()}; the program says {program.sense}",
-        f"mmopt certify WORKLOAD --program {program.name} --point FILE judges a point",
-    )
-    # The formats are ASCII, read by line.
-    return [" ".join(line.split()).encode("ascii", "replace").decode() for line in about]

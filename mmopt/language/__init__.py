@@ -180,7 +180,8 @@ Curvature
 ---------
 Entry by entry the rules are those of disciplined convex programming. A matrix that is curved as a
 whole (``inv``, ``root``, and sums of them) becomes an ordinary convex or concave expression by
-``trace(F)``, ``diag(F)``, ``M.T @ F @ M``, or ``trace(P @ F)`` with P psd: declared so, or written W.T @ W.
+``trace(F)``, ``diag(F)``, ``M.T @ F @ M``, or ``trace(P @ F)`` with P psd: declared so, written W.T @ W, or
+a matrix of up to 40 rows of numbers that is proved psd.
 
 What is given has a sign where it is declared, where its numbers are written out (``1 - 0.95``), or where it
 follows from ``require``: after ``beta < 1`` that of ``2 * (1 - beta)`` is known, after ``u >= v`` that of

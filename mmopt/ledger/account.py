@@ -322,11 +322,6 @@ def same_account(entries: Iterable[Entry], part: str) -> list[str]:
     return sorted(name for name in names - {part} if readings(name) & readings(part))
 
 
-def total_spent(account: Account) -> Fraction:
-    """The cost of all releases together."""
-    return spent(account.entries, None)
-
-
 def left(account: Account, part: str | None = None) -> Fraction:
     """The most that a release of this part, or of all rows, may cost; below 0 where the total was lowered."""
     return account.terms.total - spent(account.entries, part)
@@ -339,14 +334,12 @@ def left_for_new_part(account: Account) -> Fraction:
     )
 
 
+above = float_above  # the smallest double that is not below a cost
+
+
 def epsilon_of(rho: Fraction, delta: float) -> float:
     """The epsilon of this rho at a delta, rounded up (Canonne, Kamath and Steinke 2020)."""
     return zcdp_epsilon(above(rho), delta)
-
-
-def above(cost: Fraction) -> float:
-    """The smallest double that is not below."""
-    return float_above(cost)
 
 
 def below(cost: Fraction) -> float:

@@ -308,8 +308,9 @@ def _transaction(path: Path, begin: str) -> Iterator[sqlite3.Connection]:
             try:
                 connection.execute("COMMIT")
             except sqlite3.Error as error:
-                message = f"{_in_words(path, error).message}, at the end of a transaction"
-                raise LedgerError(message, hint=_UNSURE) from None
+                raise LedgerError(
+                    f"{_in_words(path, error).message}, at the end of a transaction", hint=_UNSURE
+                ) from None
     except sqlite3.Error as error:
         raise _in_words(path, error) from None
 

@@ -37,10 +37,11 @@ from mmopt.ledger.account import (
     readings,
     same_account,
     shown,
-    total_spent,
+    spent,
 )
 from mmopt.numerics.arrays import rounded
 from mmopt.results import Frame
+from mmopt.results.frame import texts_column
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike
 
 
@@ -225,7 +226,7 @@ def epsilon_deltas(rho: Fraction) -> list[str]:
 
 def explanation(account: Account) -> list[str]:
     """Paragraphs: what is counted, which theorem makes the total hold, and what it amounts to."""
-    terms, used = account.terms, total_spent(account)
+    terms, used = account.terms, spent(account.entries, None)
     zcdp = terms.measure == "rho"
     zcdp_rules = (
         "Each release is rho-zCDP for the rho that its manifest states. Together they are zCDP for the "
@@ -371,7 +372,7 @@ class Ledger(Tabular):
     @property
     def spent(self) -> float:
         """The cost of all releases together, rounded up."""
-        return above(total_spent(self.account))
+        return above(spent(self.account.entries, None))
 
     @property
     def left(self) -> float:
@@ -390,27 +391,31 @@ class Ledger(Tabular):
 
     def rows(self) -> list[tuple[str, str]]:
         """The terms, the amount spent and the amount left: (name, text)."""
-        terms, used = self.account.terms, total_spent(self.account)
+        terms, used = self.account.terms, spent(self.account.entries, None)
         remaining, what = left(self.account), terms.measure
         lowered = "" if terms.total == terms.declared else f", lowered since from {shown(terms.declared)}"
         overspent = "" if remaining >= 0 else "; MORE THAN THE TOTAL: nothing can be released"
+        amounts = f"(epsilon, delta) = {', '.join(epsilon_deltas(used))}" if what == "rho" else ""
         rows = [
             ("data set", terms.data_set),
             ("total", f"{what} {shown(terms.total)}{lowered} ({MEASURES[what]})"),
             ("spent", f"{what} {shown(used)}{overspent}"),
+            *([("amounts to", amounts)] if amounts else []),
             ("left", f"{what} {shown(max(remaining, Fraction(0)), is_left=True)}"),
             ("neighbours", Neighbours.of(terms.neighbours).words),
             ("created", terms.created),
         ]
-        if what == "rho":
-            rows.insert(3, ("amounts to", f"(epsilon, delta) = {', '.join(epsilon_deltas(used))}"))
         if terms.partition is not None:
-            rows.append(("partition", f"by '{terms.partition}': the largest sum over its parts counts"))
-            parts = [(f"left for '{part}'", left(self.account, part)) for part in self._parts()]
-            parts.append(("left for other parts", left_for_new_part(self.account)))
+            parts = [
+                *((f"left for '{part}'", left(self.account, part)) for part in self._parts()),
+                ("left for other parts", left_for_new_part(self.account)),
+            ]
             rows += [
-                (name, f"{what} {shown(max(left_there, Fraction(0)), is_left=True)}")
-                for name, left_there in parts
+                ("partition", f"by '{terms.partition}': the largest sum over its parts counts"),
+                *(
+                    (name, f"{what} {shown(max(left_there, Fraction(0)), is_left=True)}")
+                    for name, left_there in parts
+                ),
             ]
         if unconfirmed := [str(entry.number) for entry in self.account.entries if entry.state == "spent"]:
             rows.append(("not confirmed", f"{', '.join(unconfirmed)}: no folder is known; counted in full"))
@@ -432,8 +437,8 @@ class Ledger(Tabular):
             {
                 "entry": np.array([entry.number for entry in entries], dtype=np.int64),
                 "spent": np.array([above(entry.spent) for entry in entries], dtype=np.float64),
-                "exactly": _texts([str(entry.spent) for entry in entries]),
-                **{name: _texts([getattr(entry, name) for entry in entries]) for name in texts},
+                "exactly": texts_column(str(entry.spent) for entry in entries),
+                **{name: texts_column(getattr(entry, name) for entry in entries) for name in texts},
             },
             {"data_set": self.account.terms.data_set, "measure": self.account.terms.measure},
         )
@@ -448,7 +453,7 @@ class Ledger(Tabular):
             "total_exactly": str(terms.total),
             "declared_exactly": str(terms.declared),
             "spent": self.spent,
-            "spent_exactly": str(total_spent(self.account)),
+            "spent_exactly": str(spent(self.account.entries, None)),
             "left": self.left,
             "neighbours": terms.neighbours,
             "partition": terms.partition,
@@ -484,7 +489,7 @@ class Ledger(Tabular):
         terms, what = self.account.terms, self.account.terms.measure
         return (
             f"Ledger('{terms.data_set}', {len(self.account.entries)} entries, "
-            f"{what} {shown(total_spent(self.account))} spent of {shown(terms.total)} when read)"
+            f"{what} {shown(spent(self.account.entries, None))} spent of {shown(terms.total)} when read)"
         )
 
 
@@ -499,8 +504,3 @@ def _fields(entry: Entry) -> dict[str, Any]:
     """An entry for JSON; its cost as a double, rounded up, and as a fraction."""
     fields = {name: getattr(entry, name) for name in entry.__dataclass_fields__ if name != "spent"}
     return {**fields, "spent": above(entry.spent), "spent_exactly": str(entry.spent)}
-
-
-def _texts(values: list[str | None]) -> Any:
-    """A column of texts, None for an empty one."""
-    return np.array([value or None for value in values], dtype=object)

@@ -235,10 +235,15 @@ class Plan(Tabular):
         }
 
     def __repr__(self) -> str:
-        words = [] if self.rho is None else [f"rho {rounded(str(self.rho), 6, up=True)}"]
-        if self.epsilon is not None:
-            words.append(f"epsilon {rounded(str(self.epsilon), 6, up=True)} at delta {self.delta!r}")
-        words.append(str(self.neighbours))
+        words = [
+            *([] if self.rho is None else [f"rho {rounded(str(self.rho), 6, up=True)}"]),
+            *(
+                []
+                if self.epsilon is None
+                else [f"epsilon {rounded(str(self.epsilon), 6, up=True)} at delta {self.delta!r}"]
+            ),
+            str(self.neighbours),
+        ]
         return f"Plan({self.workload.m} queries, {', '.join(words)}, rmse {rounded(self.rmse, 6, up=True)})"
 
 
@@ -265,7 +270,7 @@ def row_rules(workload: Workload) -> dict[str, dict[str, str]]:
     uses = attribute_uses(workload)
     return {
         a.name: {
-            "column": a.column,
+            "column": ", ".join((*a.above, a.column)),
             "use": uses[a.name],
             "outside": a.outside or "refuse",
             "missing": a.missing or "refuse",

@@ -33,11 +33,19 @@ from mmopt.results import Frame
 
 # The finest digit of refined answers that is written, in standard errors.
 SMALL = 1e-9
+# Rows by which known totals of refined answers, and sums of two of their tables, may be missed at most.
+KEPT = 1e-6
 
 SIMULATED = "SIMULATED NOISE: these answers are not private and must not be published"
 REFINED = (
     "refined answers are post-processing: they spend no privacy, and are biased; standard errors and "
     "intervals are of the unbiased estimates beside them"
+)
+
+# What is said of refined answers on tables.
+LOCAL = (
+    "tables agree where they overlap, and one table of all cells need not have them: of n persons A = B, "
+    "B = C and A ≠ C agree in every pair"
 )
 
 

@@ -173,8 +173,7 @@ def qr(matrix: Array, overwrite: bool = False) -> Array:
     """
     if matrix.shape[0] == matrix.shape[1] and not scipy.linalg.bandwidth(matrix)[0]:
         return matrix  # nothing is below the diagonal
-    most = min(matrix.shape)
-    if not most:
+    if not (most := min(matrix.shape)):
         return np.zeros((most, matrix.shape[1]))
     # LAPACK cannot be interrupted: long work is done by panels, and the time checked after each.
     step = _PANEL_COLUMNS if most > 4 * _PANEL_COLUMNS else matrix.shape[1]

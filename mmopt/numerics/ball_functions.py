@@ -29,6 +29,7 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.linalg
+import scipy.special
 
 from mmopt.errors import ProgramError
 from mmopt.numerics import balls, float_functions
@@ -96,15 +97,16 @@ def huber(a: Ball, limit: Ball) -> Ball:
 
 def logistic(a: Ball) -> Ball:
     """log(1 + exp(x)) as max(x, 0) + log(1 + exp(-|x|)), so that nothing overflows."""
-    above = log(balls.add(exact(1.0), exp(balls.neg(balls.absolute(a)))))
-    return balls.add(balls.larger(a, exact(0.0)), above)
+    return balls.add(
+        balls.larger(a, exact(0.0)), log(balls.add(exact(1.0), exp(balls.neg(balls.absolute(a)))))
+    )
 
 
 def logsumexp(a: Ball, axis: int | None = None) -> Ball:
     """The logarithm of a sum of exponentials, less the largest midpoint first, so that nothing overflows."""
     top = np.max(a.mid, axis=axis, keepdims=True)
     if not np.isfinite(top).all():
-        return unknown(float_functions.logsumexp(a.mid, axis=axis))
+        return unknown(scipy.special.logsumexp(a.mid, axis=axis))
     sums = balls.total(exp(sub(a, exact(top))), axis=axis)
     return balls.add(log(sums), exact(top.reshape(sums.mid.shape)))
 

@@ -215,8 +215,7 @@ def _diagonal(inverse: _Inverse, left: Ball, right: Ball) -> Ball:
         lost = second.rad + _lengths(missing_left) * _lengths(missing) / inverse.least
         if (lost <= MOST_LOST * np.abs(first.mid)).all():
             break
-    out = add(first, second)
-    return rounded(out.mid, first.rad + lost)
+    return rounded(add(first, second).mid, first.rad + lost)
 
 
 def _left_side(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from mmopt.numerics import float_functions
 from mmopt.numerics.arrays import EPS, Array, panels
@@ -274,6 +275,15 @@ def matmul(a: Ball, b: Ball) -> Ball:
             one += a.rad[..., here] / gamma(terms)
         rad += gamma(terms) * (one @ other)  # in this order: small numbers times γ would vanish
     return _zeros_kept(rounded(mid, rad), rad, a, b)
+
+
+def product(matrix: Any, x: Ball) -> Ball:
+    """The product of an exact matrix, dense or in scipy's sparse rows, with a vector."""
+    if not sparse.issparse(matrix):
+        return matmul(exact(matrix), x)
+    sizes = abs(matrix)
+    most = gamma(int(np.diff(matrix.indptr).max(initial=0)))  # of the terms of a row
+    return rounded(matrix @ x.mid, sizes @ x.rad + most * (sizes @ (np.abs(x.mid) + x.rad)))
 
 
 def transpose(a: Ball) -> Ball:

@@ -148,11 +148,6 @@ def factor(matrix: Array) -> Array:
     return np.sqrt(values[positive])[::-1, None] * vectors.T[positive][::-1]
 
 
-def nuclear(matrix: Array) -> float:
-    """Sum of the singular values."""
-    return float(np.linalg.svd(matrix, compute_uv=False).sum())
-
-
 def polar(matrix: Array) -> Array:
     """The orthogonal matrix nearest to a square one: U Vᵀ of its singular value decomposition.
 
@@ -208,8 +203,7 @@ def leading(entries: Array, count: float) -> Array:
 def toeplitz(column: Array) -> Array:
     """The lower-triangular matrix (n, n) that is the same along each diagonal, of its first column."""
     require_memory((len(column), len(column)), "Toeplitz matrix", share=2)
-    after = np.subtract.outer(np.arange(len(column)), np.arange(len(column)))
-    return np.where(after >= 0, np.asarray(column, dtype=float)[after], 0.0)
+    return np.asarray(scipy.linalg.toeplitz(np.asarray(column, dtype=float), np.zeros(len(column))))
 
 
 def windows(entries: Array, size: float) -> Array:
@@ -257,10 +251,6 @@ def length(a: Array, axis: int | None = None) -> Any:
     return np.where(lengths > LEAST_LENGTH, lengths, scaled)[()]
 
 
-# The logarithm of the sum of the exponentials, of all entries or along an axis.
-logsumexp = scipy.special.logsumexp
-
-
 def logdet(matrix: Array) -> float:
     """The logarithm of the determinant of a psd matrix; -inf where it may be positive only by rounding."""
     diagonal = np.diagonal(matrix)
@@ -270,21 +260,6 @@ def logdet(matrix: Array) -> float:
     values = eigh(matrix / roots / roots[:, None])[0]
     is_definite = (values > len(values) * EPS).all()
     return float(np.log(values).sum() + 2 * np.log(roots).sum()) if is_definite else -float("inf")
-
-
-def lambda_max(matrix: Array) -> float:
-    """The largest eigenvalue of the symmetric part."""
-    return float(eigh(matrix)[0][-1])
-
-
-def lambda_min(matrix: Array) -> float:
-    """The smallest eigenvalue of the symmetric part."""
-    return float(eigh(matrix)[0][0])
-
-
-def sigma_max(matrix: Array) -> float:
-    """The largest singular value."""
-    return float(np.linalg.norm(matrix, 2))
 
 
 def huber(a: Any, limit: float) -> Any:

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance, bind
-from mmopt.compiler.duality.lagrangian import Nodes, into_cones
+from mmopt.compiler import Instance, Nodes, bind, into_cones
 from mmopt.driver.accepted_options_and_inputs import (
     as_program,
     checked_strategy,
@@ -28,34 +27,37 @@ from mmopt.driver.accepted_options_and_inputs import (
     within_range,
     workload_for,
 )
-from mmopt.driver.judge.assemble_solution import (
+from mmopt.driver.judge import (
+    FEASIBLE,
+    SLIGHT,
+    Candidate,
+    Derived,
     Ending,
     adopt,
     adopting_programs,
     assemble_solution,
-    check_adopts,
-    combine_factors,
-    grade_of,
-    row_parameter,
-)
-from mmopt.driver.judge.derived_bound import Derived, level_above, line_bounds
-from mmopt.driver.judge.score_and_meaning import (
-    FEASIBLE,
-    SLIGHT,
-    Candidate,
-    bound_of as certified_bound,
+    asymmetric,
     candidate,
     charged,
+    check_adopts,
+    combine_factors,
+    error_bound,
+    for_neighbours,
     gap_of,
+    grade_of,
     improves,
+    level_above,
+    line_bounds,
     may_move,
     meaning,
     named_multipliers,
+    row_parameter,
     scored,
     starts_from,
+    undefined_part,
+    worst_line,
 )
-from mmopt.driver.judge.total_error_bound import error_bound, for_neighbours
-from mmopt.driver.judge.violations_and_nearby_points import asymmetric, undefined_part, worst_line
+from mmopt.driver.judge.score_and_meaning import bound_of as certified_bound
 from mmopt.driver.problem_for_bound_or_inner_point import moved_inside
 from mmopt.driver.run_solver import objective_remarks
 from mmopt.driver.solve_and_tune import with_total
@@ -64,11 +66,10 @@ from mmopt.driver.task_and_plan import FEW_CELLS, Report, SolvePlan, Task, plan_
 from mmopt.errors import Error, OptionError, SolverError, TooLargeError, UnsuitableError, suggest
 from mmopt.exchange import led_from_columns
 from mmopt.installation_and_files import parse_json
-from mmopt.language import Checked, Program, check, shipped
+from mmopt.language import Program, check, shipped
 from mmopt.language.syntax.syntax_tree import names_in
 from mmopt.limits import Stop, deadline
-from mmopt.numerics.arrays import Array, numbers, rounded
-from mmopt.numerics.component_arrays import Kronecker
+from mmopt.numerics import Array, Kronecker, numbers, rounded
 from mmopt.request import WorkloadLike, default_program
 from mmopt.results import Grade, Solution
 from mmopt.solvers import Clock, Options, SolverLike, as_solver, is_free
@@ -252,7 +253,14 @@ def certify(
     if point is None:
         check_adopts(parsed, norm)
         named = named_givens(givens, parsed, workload)
-        if (plan := plan_of_product(check(parsed), workload, given, passed, named)) is not None:
+        # In factors where strategy and multipliers are products, and the cells many.
+        is_product = (
+            workload.n > FEW_CELLS
+            and isinstance(given, ProductStrategy)
+            and given.sizes == workload.domain.shape
+            and all(isinstance(value, Kronecker) for value in passed.values())
+        )
+        if is_product and (plan := plan_in_factors(check(parsed), workload, named)) is not None:
             each = partial(
                 certify,
                 program=parsed,
@@ -770,25 +778,6 @@ def missed_as_given(instance: Instance, values: Mapping[str, Array]) -> list[str
         return []
     off = rounded(worst.amount, 2, up=True, layout="e")
     return [f"as given the point {worst.missed(instance, off)}: it was repaired"]
-
-
-def plan_of_product(
-    checked: Checked,
-    workload: Workload,
-    given: Any,
-    multipliers: Mapping[str, Any],
-    givens: Mapping[str, Any],
-) -> SolvePlan | None:
-    """The plan by which a strategy is certified in factors.
-
-    None where the strategy, the workload or the multipliers are no product, or the cells few.
-    """
-    is_product = (
-        isinstance(given, ProductStrategy)
-        and given.sizes == workload.domain.shape
-        and all(isinstance(value, Kronecker) for value in multipliers.values())
-    )
-    return plan_in_factors(checked, workload, givens) if is_product and workload.n > FEW_CELLS else None
 
 
 def certified_product(

@@ -12,31 +12,34 @@ from typing import TypeVar
 
 import numpy as np
 
-from mmopt.compiler import Instance, bind
-from mmopt.compiler.bind import FIELDS_OF_CLAIMS
-from mmopt.driver.judge.assemble_solution import check_figures, grade_of, objective_grade, value_of
-from mmopt.driver.judge.derived_bound import Derived, recomputed
-from mmopt.driver.judge.score_and_meaning import (
+from mmopt.compiler import FIELDS_OF_CLAIMS, Instance, bind
+from mmopt.driver.judge import (
     FEASIBLE,
     Candidate,
+    Derived,
+    asymmetric,
     bound_of,
     charged,
     charged_error,
+    check_figures,
+    for_neighbours,
     gap_of,
+    grade_of,
     meaning,
+    objective_grade,
     own_sensitivity,
+    recomputed,
     rounding_of_error,
     scored,
     try_to_refute,
+    value_of,
+    worst_line,
 )
-from mmopt.driver.judge.total_error_bound import for_neighbours
-from mmopt.driver.judge.violations_and_nearby_points import asymmetric, worst_line
 from mmopt.driver.templates import form_of, template_bound
 from mmopt.errors import ContradictionError, Error, OptionError, ResultError
 from mmopt.language import Checked, Program, check
 from mmopt.limits import Stop
-from mmopt.numerics.arrays import Array, rounded
-from mmopt.numerics.component_arrays import is_finite, same_array
+from mmopt.numerics import Array, is_finite, rounded, same_array
 from mmopt.proof.saved_values_by_component import (
     gram_of,
     instance_by_component,
@@ -291,9 +294,8 @@ class Recheck:
         objective, graded : as recomputed, and its grade; no gap is checked without an objective.
         derived : the bound read off the constraints again, where the file has one.
         """
-        s = self.solution
         compute = self.error_bound if instance.program.bound == "l2_strategy" else certify
-        bound = self.rows.figure("bound", s.bound, compute, within=self.within)
+        bound = self.rows.figure("bound", self.solution.bound, compute, within=self.within)
         if objective is not None:
             self.gap(gap_of(instance.checked, objective, bound))
         is_derived = derived is not None and bound is not None and bound == derived.bound

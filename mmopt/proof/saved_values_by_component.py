@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance
-from mmopt.compiler.reductions import by_components, by_sectors, by_sets
-from mmopt.driver.judge.score_and_meaning import bound_of
-from mmopt.driver.judge.total_error_bound import l2_by_component, l2_of_few
+from mmopt.compiler import Instance, by_components, by_sectors, by_sets
+from mmopt.driver.judge import bound_of, l2_by_component, l2_of_few
 from mmopt.errors import ResultError
 from mmopt.language import Checked
 from mmopt.language.atoms.expression_types import Dim

@@ -15,8 +15,7 @@ from mmopt.driver.solve_and_tune import solve_closed, solve_procedure
 from mmopt.driver.task_and_plan import SolvePlan, Task, plan_in_factors
 from mmopt.errors import OptionError, ResultError
 from mmopt.language import Checked, Program, program_names
-from mmopt.numerics.arrays import blas_threads
-from mmopt.numerics.component_arrays import Kronecker
+from mmopt.numerics import Kronecker, blas_threads
 from mmopt.proof.recheck import CheckRows, Recheck, feasible_or_not, recheck_template, same_arrays
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Check, Solution, Verification, shown

@@ -327,7 +327,7 @@ def release_rows(manifest: Mapping[str, Any], answers: Frame | None = None) -> l
     answers : with them, also which wishes are not met.
     """
     workload, privacy, noise = manifest["workload"], manifest["privacy"], manifest["noise"]
-    accuracy, versions = manifest["accuracy"], manifest["versions"]
+    accuracy, versions, refined = manifest["accuracy"], manifest["versions"], manifest.get("refined")
     file = manifest.get("workload_file", {}).get("name")
     covered = accuracy["coverage"]
     least = rounded(str(covered["least"]), 6, up=False)
@@ -342,7 +342,7 @@ def release_rows(manifest: Mapping[str, Any], answers: Frame | None = None) -> l
             f"{workload['queries']:,} queries over {whole(workload['cells'])} cells"
             + (f", '{file}'" if file else ""),
         ),
-        ("rows", _rows_words(manifest.get("rows"))),
+        ("rows", _rows_words(manifest["rows"]) if "rows" in manifest else ""),
         ("chosen", manifest.get("chosen", "")),
         ("strategy", _strategy(manifest)),
         ("privacy cost", cost_words(privacy["rho"], privacy["epsilon"], privacy["delta"])),
@@ -358,23 +358,21 @@ def release_rows(manifest: Mapping[str, Any], answers: Frame | None = None) -> l
             f"{noise['kind']}, of scale {noise['scale_at_unit_strategy']:.6g} on the strategy's queries",
         ),
         ("rmse", f"{rounded(float(accuracy['rmse']), 6, up=True)} per query"),
-        ("refined", _refined_words(manifest)),
-        ("optimum", _optimum(manifest)),
+        ("refined", _refined_words(refined) if refined else ""),
+        ("optimum", _optimum(refined) if refined else ""),
         (
             "intervals",
             f"{percent(float(accuracy['confidence']))}, each alone; each holds its count with "
             f"probability {least} or more ({kind})",
         ),
-        ("ledger", _entry(manifest.get("ledger"))),
+        ("ledger", _entry(ledger) if (ledger := manifest.get("ledger")) else ""),
         ("released", f"{manifest['time']}, by mmopt {versions['mmopt']}"),
     ]
     return [(name, text) for name, text in rows if text]
 
 
-def _rows_words(rows: Mapping[str, Any] | None) -> str:
+def _rows_words(rows: Mapping[str, Any]) -> str:
     """The declared treatment of rows, in words: where those without a cell go, how values are read."""
-    if rows is None:
-        return ""
     rules, parts = rows["rules"], []
     for key, values in (("outside", "values outside the domain"), ("missing", "missing values")):
         by_rule = by_reason(
@@ -392,10 +390,8 @@ def _rows_words(rows: Mapping[str, Any] | None) -> str:
     return "; ".join(text for is_declared, text in parts if is_declared)
 
 
-def _entry(ledger: Mapping[str, Any] | None) -> str:
-    """The entry of a ledger, in words: what was spent, and what is left; "" without a ledger."""
-    if ledger is None:
-        return ""
+def _entry(ledger: Mapping[str, Any]) -> str:
+    """The entry of a ledger, in words: what was spent, and what is left."""
     measure, part = ledger["measure"], ledger.get("part")
     part_words = f", part '{part['value']}' of '{part['column']}'" if part else ""
     spent = rounded(str(ledger["spent"]), 6, up=True)
@@ -413,23 +409,20 @@ def _strategy(manifest: Mapping[str, Any]) -> str:
     return f"{words}: {rows}" if words else rows
 
 
-def _refined_words(manifest: Mapping[str, Any]) -> str:
-    """The rules of the refined answers, and what they cost; "" for a release that is not refined."""
-    if (about := manifest.get("refined")) is None:
-        return ""
+def _refined_words(about: Mapping[str, Any]) -> str:
+    """The rules of the refined answers, and what they cost."""
     totals = "".join(f", {total['of']}: {total['value']:.12g}" for total in about["totals"])
     whole = about["whole"]
     near = "" if whole is None else f"{whole['within_one']:,} of them rounded up or down"
     if whole is not None and whole["others"]:
         off = rounded(float(whole["largest_distance_of_others"]), 3, up=True)
         near += f", {whole['others']:,} off by up to {off}"
-    return f"non-negative{totals}{f', whole ({near})' if near else ''}; {about['note']}"
+    remarks = f"{about['agreement']}; {about['note']}" if "agreement" in about else about["note"]
+    return f"non-negative{totals}{f', whole ({near})' if near else ''}; {remarks}"
 
 
-def _optimum(manifest: Mapping[str, Any]) -> str:
+def _optimum(about: Mapping[str, Any]) -> str:
     """The distance of refined answers, before they are made whole, from the best ones, in words."""
-    if (about := manifest.get("refined")) is None:
-        return ""
     far = about["standard_errors_from_best"]
     if far is None:
         return f"not proved: {about['status']}"

@@ -95,7 +95,14 @@ def descents(result: Outcome | Solution) -> list[Descent]:
         return [_of_outcome(result)]
     rows = _iterations(result)
     if rows or not result.steps:
-        places = _certified(rows, result.sense)
+        certified = [row for row in rows if row["certified"]]
+        places: list[Place] = [
+            (row.get("seconds"), row.get("iteration"), gap)
+            # Those of the whole where there are rows of its parts, too.
+            for row in [row for row in certified if "part" not in row] or certified
+            if (gap := _drawn(gap_between(row.get("objective", np.nan), row.get("bound"), result.sense)))
+            is not None
+        ]
         return [_descent(result, rows, _with_end(places, result, result.seconds.get("total")))]
     steps = ((f"step {name}", descents(step)) for name, step in list(result.steps.items())[-MOST_STEPS:])
     return [replace(one, program=name) for name, those in steps for one in those[:1]]
@@ -156,16 +163,6 @@ def _descent(
     )
 
 
-def _certified(rows: Iterable[Mapping[str, Any]], sense: str) -> list[Place]:
-    """The certified rows with a gap; those of the whole where there are rows of its parts, too."""
-    certified = [row for row in rows if row["certified"]]
-    return [
-        (row.get("seconds"), row.get("iteration"), gap)
-        for row in [row for row in certified if "part" not in row] or certified
-        if (gap := _drawn(gap_between(row.get("objective", np.nan), row.get("bound"), sense))) is not None
-    ]
-
-
 def _reported(rows: Iterable[Mapping[str, Any]], sense: str, before: float) -> Iterator[Place]:
     """The places that a solver reported, ``before`` seconds later.
 
@@ -213,7 +210,10 @@ def convergence_figure(results: Sequence[Outcome | Solution], title: str = "") -
     ordered: list[Outcome | Solution] = [*outcomes, *solutions]
     every = [descent for one in ordered for descent in descents(one)]
     drawn = [descent for descent in every if descent.certified or descent.reported]
-    look = _Look.of(drawn)
+    look = _Look(
+        {name: number for number, name in enumerate(dict.fromkeys(one.program for one in drawn))},
+        {name: number for number, name in enumerate(dict.fromkeys(one.solver for one in drawn))},
+    )
     handles = _legend(drawn, look)
     rows = max(map(len, handles), default=0)
     longer = [len(one.steps) for one in solutions if len(one.steps) > MOST_STEPS]
@@ -252,16 +252,6 @@ class _Look:
 
     programs: dict[str, int]
     solvers: dict[str, int]
-
-    @classmethod
-    def of(cls, drawn: Sequence[Descent]) -> _Look:
-        """The look of these lines."""
-        return cls(
-            *(
-                {name: number for number, name in enumerate(dict.fromkeys(names))}
-                for names in ((one.program for one in drawn), (one.solver for one in drawn))
-            )
-        )
 
     @property
     def by_solver(self) -> bool:

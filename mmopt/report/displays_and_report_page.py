@@ -84,7 +84,7 @@ from mmopt.report.table_style import (
 )
 from mmopt.request import Request, WorkloadLike, as_workload
 from mmopt.results import Frame, Solution, Verification
-from mmopt.results.frame import as_text
+from mmopt.results.frame import as_text, texts_column
 from mmopt.results.solution_rows_and_json import levels
 from mmopt.results.status_grade_and_verification import shown
 from mmopt.strategies import Strategy, StrategyForm
@@ -178,10 +178,10 @@ def _outcomes(comparison: Comparison, _: object) -> Frame:
     """A row for each outcome: the program, its figures, time and memory; unknown values are missing."""
     return Frame(
         {
-            **{name: _texts(getattr(o, name) for o in comparison) for name in TEXTS},
+            **{name: texts_column(getattr(o, name) for o in comparison) for name in TEXTS},
             **{name: _numbers(getattr(o, name) for o in comparison) for name in NUMBERS},
             **{name: _numbers(getattr(o.solution, name, None) for o in comparison) for name in FIGURES},
-            **{name: _texts(getattr(o.solution, name, None) for o in comparison) for name in GRADES},
+            **{name: texts_column(getattr(o.solution, name, None) for o in comparison) for name in GRADES},
         }
     )
 
@@ -189,7 +189,9 @@ def _outcomes(comparison: Comparison, _: object) -> Frame:
 def _factors(baselines: Baselines, _: object) -> Frame:
     """A row for each baseline and noise, and a reason where it has no figures."""
     rows = [one.summary() for one in baselines]
-    column_of = {name: _texts if name in ("name", "noise", "reason") else _numbers for name in OF_BASELINES}
+    column_of = {
+        name: texts_column if name in ("name", "noise", "reason") else _numbers for name in OF_BASELINES
+    }
     return Frame({name: column(row[name] for row in rows) for name, column in column_of.items()})
 
 
@@ -198,9 +200,9 @@ def _checks(verification: Verification, _: object) -> Frame:
     rows = verification.rows
     return Frame(
         {
-            "what": _texts(row.what for row in rows),
-            "stated": _texts(shown(row.stated) for row in rows),
-            "recomputed": _texts(shown(row.recomputed) for row in rows),
+            "what": texts_column(row.what for row in rows),
+            "stated": texts_column(shown(row.stated) for row in rows),
+            "recomputed": texts_column(shown(row.recomputed) for row in rows),
             "holds": np.array([row.holds for row in rows], dtype=bool),
         }
     )
@@ -237,7 +239,7 @@ FRAMES: Mapping[type, _Frames] = MappingProxyType(
         Request: {"queries": _queries},
         Tuned: {
             "errors": lambda tuned, _: Frame(
-                {"part": _texts(tuned.rmse), "rmse": _numbers(tuned.rmse.values())}
+                {"part": texts_column(tuned.rmse), "rmse": _numbers(tuned.rmse.values())}
             )
         },
         Plan: {"errors": lambda plan, _: accuracy_columns(plan, 0.95)},
@@ -245,11 +247,6 @@ FRAMES: Mapping[type, _Frames] = MappingProxyType(
         Verification: {"checks": _checks},
     }
 )
-
-
-def _texts(values: Iterable[str | None]) -> Array:
-    """A column of texts, None for an empty one."""
-    return np.array([value or None for value in values], dtype=object)
 
 
 def _numbers(values: Iterable[float | None]) -> Array:
@@ -583,14 +580,15 @@ def _release(manifest: Mapping[str, Any], answers: Frame) -> Iterator[str]:
 
 def _made_with(c: Contents) -> Iterator[str]:
     """The versions, and the hashes by which queries, files and strategy are recognised."""
-    s, rows = c.solution, [("mmopt", version())]
-    if s is not None and not s.template:
-        rows += [row for row in s.rows() if row[0] == "solver"]
-        rows.append(("program, SHA-256", s.about_program()["program"]["sha256"]))
-    if c.workload is not None:
-        rows.append(("queries, hash", c.workload.hash))
-    if c.file_hash:
-        rows.append(("workload file, SHA-256", c.file_hash))
+    solved = None if c.solution is None or c.solution.template else c.solution
+    program = {} if solved is None else solved.about_program()["program"]
+    rows = [
+        ("mmopt", version()),
+        *(row for row in (() if solved is None else solved.rows()) if row[0] == "solver"),
+        *([("program, SHA-256", program["sha256"])] if program else []),
+        *([] if c.workload is None else [("queries, hash", c.workload.hash)]),
+        *([("workload file, SHA-256", c.file_hash)] if c.file_hash else []),
+    ]
     if c.manifest is not None:
         versions = ", ".join(f"{name} {number}" for name, number in c.manifest["versions"].items())
         rows += [("released with", versions), ("measured strategy, hash", c.manifest["strategy"]["hash"])]

@@ -156,8 +156,9 @@ def sizes_of(
 
 def _planned(plan: SolvePlan, solver: str | None, limits: Mapping[str, Any] | None, step: str = "") -> Sizes:
     """The sizes of a plan's problem, with the reductions that the plan makes."""
-    sizes = sizes_at(plan.instance, solver, step, limits)
-    return replace(sizes, components=plan.split, reductions=plan.lines)
+    return replace(
+        sizes_at(plan.instance, solver, step, limits), components=plan.split, reductions=plan.lines
+    )
 
 
 def sizes_at(

@@ -380,8 +380,13 @@ def _strategies(ranked: Ranking, outcomes: Sequence[Outcome]) -> Iterator[Table]
     numbers = (*["value"] * scaled, *["privacy cost"] * ranked.by_cost, "total error", "rmse")
     ordered = [o for o in best_first(ranked, outcomes) if o.noise]
     for noise in dict.fromkeys(o.noise for o in ordered):
-        same = [o for o in ordered if o.noise == noise]
-        yield _table(f"Strategies, {noise} noise", numbers, same, outcomes, cells)
+        yield _table(
+            f"Strategies, {noise} noise",
+            numbers,
+            [o for o in ordered if o.noise == noise],
+            outcomes,
+            cells,
+        )
 
 
 def _work(outcome: Outcome) -> Row:
@@ -663,8 +668,10 @@ def solved_workload(value: object, workload: WorkloadLike) -> Workload:
     resolved = as_workload(workload)
     theirs = getattr(value, "workload_hash", resolved.hash)
     if theirs != resolved.hash:
-        message = f"the solution is for the workload {theirs[:12]}…, this one is {resolved.hash[:12]}…"
-        raise ResultError(message, hint="give the workload that was solved")
+        raise ResultError(
+            f"the solution is for the workload {theirs[:12]}…, this one is {resolved.hash[:12]}…",
+            hint="give the workload that was solved",
+        )
     return resolved
 
 

@@ -4,6 +4,7 @@ Tables fit 80 columns, and stay readable without colours.
 """
 
 import math
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -93,7 +94,7 @@ WARNING_ROWS = ("not private", "warning")  # names of rows that are shown as war
 ORDER = (
     *(*WARNING_ROWS, "wishes unmet", "not read", "only filters"),
     *("asked", "counted", "rows", "rmse", "intervals", "refined", "optimum"),
-    *("chosen", "default program"),
+    *("chosen", "default program", "refining"),
     *("privacy cost", "privacy", "allowed", "neighbours", "not covered", "ledger"),
 )
 
@@ -111,16 +112,8 @@ def more_rows(count: int, indent: str = "") -> list[Row]:
 
 def paragraphs(text: str) -> Text:
     """Prose, to be wrapped to the width of the screen; indented lines stay as they are."""
-    lines: list[str] = []
-    open_line = False
-    for line in text.split("\n"):
-        is_prose = bool(line) and not line[0].isspace()
-        if is_prose and open_line:
-            lines[-1] += f" {line}"
-        else:
-            lines.append(line)
-        open_line = is_prose
-    return cell("\n".join(lines))
+    # Lines that begin without a space, one after the other, are one.
+    return cell(re.sub(r"^(\S.*)\n(?=\S)", r"\1 ", text, flags=re.MULTILINE))
 
 
 def figure(value: float | None, digits: int = 6, up: bool | None = None) -> str:
@@ -213,9 +206,19 @@ def domain_table(domain: Domain) -> Table:
     """A row for each attribute, up to ``MOST_TABLE_ROWS``: column, first cells, where other values go."""
     rows: list[Row] = []
     for a in domain.attributes[:MOST_TABLE_ROWS]:
-        form = {Bins: "bins", Categories: "categories"}.get(type(a.encoding), "values")
+        nested = f"nested in {', '.join(a.levels)}" if a.levels else "values"
+        form = {Bins: "bins", Categories: "categories"}.get(type(a.encoding), nested)
         rules = ", ".join(dict.fromkeys(rule or "refuse" for rule in (a.outside, a.missing)))
-        rows.append((bold(a.name), a.column, f"{a.size:,}", form, shortened(a.labels), rules))
+        rows.append(
+            (
+                bold(a.name),
+                ", ".join((*a.above, a.column)),
+                f"{a.size:,}",
+                form,
+                shortened(a.labels),
+                rules,
+            )
+        )
     rows += more_rows(len(domain.attributes) - MOST_TABLE_ROWS)
     return rows_table(
         ("attribute", "column", "cells", "form", "first cells", "outside, missing"), rows, ("cells",)

@@ -81,8 +81,7 @@ class Trace:
 
     def __rich__(self) -> Tree:
         took = "" if self.seconds is None else f"  {self.seconds:.3f} s"
-        label = bold(self.name).append(took, "not bold cyan").append(f"  {self.words}", "not bold")
-        tree = Tree(label)
+        tree = Tree(bold(self.name).append(took, "not bold cyan").append(f"  {self.words}", "not bold"))
         tree.children = [node.__rich__() for node in self.nodes]
         return tree
 

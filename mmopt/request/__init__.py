@@ -61,6 +61,7 @@ Forms of an attribute, one of::
     region: {categories: {North: [ME, NH], South: [GA]}} # a cell holds any of several table values
     joined: {bins: [2020-01-01, 2020-04-01, open]}       # dates: cells 2020-Q1 and >= 2020-04-01
     born:   {range: [1990-01-01, 2020-01-01], width: year}  # or day, week, month, quarter, 10 days
+    county: {nested: {Vermont: [Addison, Windham], Guam: }, levels: [state]}  # see "Levels" below
 
 each with any of::
 
@@ -88,6 +89,21 @@ Columns of PostgreSQL's and DuckDB's enumerations are texts, and `mmopt init` wr
 schema; UUIDs are texts; PostgreSQL's money is a number, its domains are what they are of. Arrays, JSON,
 intervals, times of day, bytes, addresses, ranges, bits and composite types are no attribute: `mmopt init`,
 `mmopt check FILE TABLE` and a release say so before any work, with SQL for a value that can be counted.
+
+Levels are named sets of the cells of one attribute, such as states of counties. The leaves of the tree
+under ``nested`` are its cells, table values as in ``values``; ``levels`` names what is above them, from the
+top, and a further level is written ``{Texas: {Coast: [Harris, Nueces], Travis: }}``. A branch may end early:
+a state without counties is its own county. In place of the tree ``nested: counties.csv`` names a file, its
+path relative to the workload file, with a row for each leaf and a column for each level and for the
+attribute, blank below a branch that ends. A query names a level in place of the attribute, ``marginal:
+[state, sex]`` or ``product: {state: [Vermont, [Guam, Texas]], age: prefix}``, where all blocks and the sets'
+names are words; so its name is that of no attribute. A query uses one level of an attribute. Answers have a
+column for each level. Cells that ``missing`` and ``outside`` add are sets of their own in every level.
+
+The column of the table holds leaves. Where their names repeat between branches (county 001 of each state)
+``column: [state, county]`` lists one for each level and for the attribute; then cells and sets are called
+``48/001``. Fields that are missing are left out, so ``11`` alone is a row of a state without counties; a row
+whose first field is missing is missing.
 
 Cells that ``missing`` and ``outside`` add come after the others, that of ``outside`` first. ``identity`` and
 marginals have a query for each, ``total`` counts them, lists and groups may name them. All other blocks are

@@ -6,18 +6,21 @@ queries, or names cells: by a label, a table value, or a run such as 18-64.
 """
 
 import bisect
+import csv
 import itertools
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from typing import TypeGuard
 
-from mmopt.errors import placed, suggest
+from mmopt.errors import Location, placed, suggest
 from mmopt.request.yaml_tree import (
+    ListNode,
     Map,
     Scalar,
     YamlNode,
@@ -27,6 +30,7 @@ from mmopt.request.yaml_tree import (
     mapping,
     number,
     one_of,
+    record,
     require,
     scalar,
     text,
@@ -236,26 +240,37 @@ def _show(value: Fraction | float) -> str:
     return f"{float(value):.12g}"
 
 
-FORMS = ("values", "bins", "range", "categories")
+FORMS = ("values", "bins", "range", "categories", "nested")
 
 Encoding = Values | Bins | Categories
+Levels = dict[str, tuple[str, ...]]
 
 
-def read_encoding(form: Map, name: str) -> tuple[tuple[str, ...], Encoding]:
-    """Labels and encoding of an attribute declared by one of the four forms."""
+def read_encoding(form: Map, name: str, names: set[str]) -> tuple[tuple[str, ...], Encoding, Levels]:
+    """Labels, encoding and levels of an attribute declared by one of the five forms.
+
+    names : of attributes and of the levels of those above; the levels of this one are added.
+    """
     what = f"attribute '{name}'"
     kind = one_of(form, what, FORMS)
     node = form.by_key[kind]
-    width = form.get("width")
-    if width is not None and kind != "range":
-        fail(form.key("width"), f"{what} has a width with {kind}; width belongs to range: [low, high]")
+    for key, home, words in (
+        ("width", "range", "a width with {0}; width belongs to range: [low, high]"),
+        ("levels", "nested", "levels with {0}; levels belong to nested: {{name: [value, …]}}"),
+    ):
+        if form.get(key) is not None and kind != home:
+            fail(form.key(key), f"{what} has {words.format(kind)}")
+    node, levels = _nested(form, node, name, names) if kind == "nested" else (node, {})
     readers: dict[str, Callable[[YamlNode, str], tuple[tuple[str, ...], Encoding]]] = {
         "values": _values,
+        "nested": _values,
         "categories": _categories,
         "bins": read_bins,
     }
     labels, encoding = (
-        readers[kind](node, f"{kind} of {what}") if kind in readers else read_range(node, width, what)
+        read_range(node, form.get("width"), what)
+        if kind == "range"
+        else readers[kind](node, f"{kind} of {what}")
     )
     if (zone := form.get("zone")) is not None:
         if not (isinstance(encoding, Bins) and encoding.dates):
@@ -264,7 +279,7 @@ def read_encoding(form: Map, name: str) -> tuple[tuple[str, ...], Encoding]:
             )
         with placed(zone.where):
             encoding = replace(encoding, zone=text(zone, f"zone of {what}"))
-    return labels, encoding
+    return labels, encoding, levels
 
 
 def table_value(node: YamlNode, what: str) -> TableValue:
@@ -326,6 +341,119 @@ def _categories(node: YamlNode, what: str) -> tuple[tuple[str, ...], Categories]
         members.append(tuple(values))
     # A key is its text: 1 and '1' are the same label.
     return tuple(key.text for key, _ in labelled.entries), Categories(tuple(members))
+
+
+def _nested(form: Map, node: YamlNode, name: str, names: set[str]) -> tuple[ListNode, Levels]:
+    """The leaves of a tree, and its levels; a leaf that is higher up is a set of its own below."""
+    what = f"nested of attribute '{name}'"
+    listed = record(form, f"attribute '{name}'", form.by_key, ("levels",)).by_key["levels"]
+    levels = [scalar(item, f"each level of attribute '{name}'") for item in items(listed, "levels")]
+    branches = [
+        *(
+            _branches_in_file(node, levels, name)
+            if isinstance(node, Scalar) and isinstance(node.value, str)
+            else _branches(node, what)
+        )
+    ]
+    deepest = max(branches, key=len)
+    require(
+        len(deepest) == len(levels) + 1,
+        deepest[-1],
+        f"{what} is {len(deepest)} deep here, expected {len(levels) + 1}: "
+        f"{', '.join([*(level.text for level in levels), name])}",
+    )
+    # With a column for each level names may repeat between branches: each has those above it in front.
+    start = 0 if isinstance(column := form.get("column"), ListNode) and len(column.items) > 1 else -1
+    result: Levels = {}
+    for level in levels:
+        require(
+            level.text not in names,
+            level,
+            f"'{level.text}' is an attribute, or another level: queries name them alike",
+        )
+        names.add(level.text)
+        first: dict[str, tuple[Scalar, ...]] = {}
+        tops = [branch[: len(result) + 1] for branch in branches]
+        result[level.text] = tuple("/".join(one.text for one in top[start:]) for top in tops)
+        for top, label in zip(tops, result[level.text], strict=True):
+            earlier = first.setdefault(label, top)
+            require(
+                [one.text for one in earlier] == [one.text for one in top],
+                top[-1],
+                f"level '{level.text}' has '{label}' in two branches, first in "
+                f"{earlier[-1].where.inside(column=True)}",
+                "give each a name of its own",
+            )
+    leaves = (
+        branch[-1] if start else replace(branch[-1], text=way, value=way)
+        for branch in branches
+        for way in ["/".join(one.text for one in branch)]
+    )
+    return ListNode(node.where, len(branches), tuple(leaves)), result
+
+
+def _branches(node: YamlNode, what: str, above: tuple[Scalar, ...] = ()) -> Iterator[tuple[Scalar, ...]]:
+    """The names on the way to each leaf of a tree, from the top."""
+    within = f"'{above[-1].text}' in {what}" if above else what
+    for key, inside in (
+        node.entries
+        if isinstance(node, Map) and node.entries
+        else [(leaf, None) for leaf in items(node, within, "without parts: {Vermont: [Addison], Guam: }")]
+    ):
+        branch = (*above, scalar(key, f"each value of {what}"))
+        if inside is None or (isinstance(inside, Scalar) and inside.value is None):
+            yield branch
+        else:
+            yield from _branches(inside, what, branch)
+
+
+def _branches_in_file(node: Scalar, levels: Sequence[Scalar], name: str) -> Iterator[tuple[Scalar, ...]]:
+    """The names in each row of a CSV file, in the columns of the levels and in that of the attribute.
+
+    Its path is relative to the workload file. A branch ends where the fields after it are blank.
+    """
+    base = Path(node.where.file if node.where.line else "")
+    file = base.parent / node.text
+    # A text is no file, and reads none, whatever lies in the working folder: its name has no suffix.
+    require(
+        base.suffix and base.is_file(),
+        node,
+        f"'{file}' is found from the folder of a workload file; '{base}' is none",
+    )
+    try:
+        lines = file.read_text("utf-8-sig").splitlines()
+        reader = csv.DictReader(
+            lines, restval="", delimiter=max(",;\t|", key="".join(lines[:1]).count), skipinitialspace=True
+        )
+        rows = [(reader.line_num, row) for row in reader]
+    except (OSError, ValueError, csv.Error) as error:
+        fail(node, f"the file '{file}' cannot be read: {getattr(error, 'strerror', None) or error}")
+    require(rows, node, f"the file '{file}' has no row below its header")
+    columns = (*levels, replace(node, text=name))
+    for level in columns:
+        require(
+            level.text in rows[0][1],
+            level,
+            f"the file '{file}' has no column '{level.text}'",
+            suggest(level.text, reader.fieldnames or ()),
+        )
+    for at, row in rows:
+        line = lines[at - 1]
+        here = replace(node, where=Location(str(file), at, 1, line, len(line)))
+        require(
+            None not in row, here, f"this row has more fields than the header, {len(reader.fieldnames or ())}"
+        )
+        fields = [row[level.text].strip() for level in columns]
+        branch = tuple(
+            Scalar(Location(str(file), at, line.find(field) + 1, line, len(field)), 1, field, field)
+            for field in itertools.takewhile(bool, fields)
+        )
+        require(
+            branch and not any(fields[len(branch) :]),
+            here,
+            "a level is blank above one that is not",
+        )
+        yield branch
 
 
 def _check_new(item: YamlNode, value: TableValue, seen: dict[TableValue, YamlNode], what: str) -> None:

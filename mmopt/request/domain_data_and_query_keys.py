@@ -5,13 +5,15 @@ A block is a list of queries on one attribute. Products and marginals are made o
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 
 from mmopt.errors import placed, suggest
+from mmopt.numerics.arrays import Ints
 from mmopt.request.attribute_cells_and_block_words import (
     BLOCK_NUMBERS,
     BLOCK_WORDS,
@@ -42,10 +44,11 @@ from mmopt.request.yaml_tree import (
     text,
     too_large,
 )
-from mmopt.workloads import Attribute, Domain, Factor, Product, Wish
+from mmopt.workloads import Attribute, Domain, Factor, Product, Values, Wish
+from mmopt.workloads.blocks.combined_blocks import AtLevel
 from mmopt.workloads.factors_and_products import identity, predicates, reordered, total, union
 
-_KEYS = (*FORMS, "width", "zone", "column", "groups", "outside", "missing")
+_KEYS = (*FORMS, "levels", "width", "zone", "column", "groups", "outside", "missing")
 _RULES = ("refuse", "drop")
 _RULE_KEYS = ("outside", "missing")
 _TABLE_KEYS = ("table", "weight", "delimiter", "null", "spelling")
@@ -69,12 +72,9 @@ _RIVALS = (
 _DELIMITER_HINT = "for example '~', or the word tab; a quote cannot be one"
 
 
-@dataclass(frozen=True)
-class Rules:
-    """The rules for table values outside the domain and for missing ones, unless an attribute has its own."""
-
-    outside: str = "refuse"
-    missing: str = "refuse"
+#: The rules for table values outside the domain and for missing ones, unless an attribute has its own.
+Rules = Mapping[str, str]
+REFUSED: Rules = MappingProxyType(dict.fromkeys(_RULE_KEYS, "refuse"))
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def read_rules(node: YamlNode) -> tuple[Rules, TableOptions]:
         for key in ("table", "weight")
         if (value := data.get(key)) is not None
     }
-    return Rules(**rules), TableOptions(
+    return {**REFUSED, **rules}, TableOptions(
         **options,
         delimiter=data.read("delimiter", _delimiter, None),
         null=data.read(
@@ -175,13 +175,14 @@ def read_domain(node: YamlNode, rules: Rules) -> tuple[Domain, dict[str, CellWor
         "domain is empty, expected at least one attribute",
         "write 'sex: {values: [Female, Male]}'",
     )
-    pairs = [_attribute(key, form, rules) for key, form in domain.entries]
+    names = {key.text for key, _ in domain.entries}
+    pairs = [_attribute(key, form, rules, names) for key, form in domain.entries]
     with placed(node.where):
         return Domain(tuple(attribute for attribute, _ in pairs)), {cells.name: cells for _, cells in pairs}
 
 
-def _attribute(key: Scalar, node: YamlNode, rules: Rules) -> tuple[Attribute, CellWords]:
-    """The attribute declared under a key of ``domain``, and the words for its cells."""
+def _attribute(key: Scalar, node: YamlNode, rules: Rules, names: set[str]) -> tuple[Attribute, CellWords]:
+    """The attribute declared under a key of ``domain``, and the words for its cells; names : as taken."""
     name = key.text
     what = f"attribute '{name}'"
     require(
@@ -191,8 +192,9 @@ def _attribute(key: Scalar, node: YamlNode, rules: Rules) -> tuple[Attribute, Ce
         f"write '{name}: {{values: […]}}'",
     )
     form = record(node, what, _KEYS)
-    declared, encoding = read_encoding(form, name)
-    labels = (*declared, *_added_labels(form, CellWords(name, declared, encoding)))
+    declared, encoding, levels = read_encoding(form, name, names)
+    added = _added_labels(form, CellWords(name, declared, encoding))
+    labels = (*declared, *added)
     cells = CellWords(name, labels, encoding)
     for label, place in _written_labels(form):
         require(
@@ -201,15 +203,29 @@ def _attribute(key: Scalar, node: YamlNode, rules: Rules) -> tuple[Attribute, Ce
             f"{what} has a value labelled '{label}', which is a word for a block of queries",
             f"give it another label: categories: {{{label.capitalize()}: [{label}], …}}",
         )
+    columns = form.read(
+        "column",
+        lambda node: [
+            text(one, f"column of {what}") for one in (node.items if isinstance(node, ListNode) else (node,))
+        ],
+        [name],
+    )
+    require(
+        len(columns) in (1, len(levels) + 1),
+        form.get("column") or form,
+        f"{what} has {len(columns)} columns, expected one, or one for each level and for itself",
+    )
     with placed(node.where):
         attribute = Attribute(
             name=name,
             labels=labels,
-            column=form.read("column", lambda node: text(node, f"column of {what}"), name),
+            column=columns[-1],
+            above=tuple(columns[:-1]),
             encoding=encoding,
             groups=form.read("groups", lambda node: _groups(node, cells), {}),
-            outside=_rule(form, "outside", rules.outside, cells),
-            missing=_rule(form, "missing", rules.missing, cells),
+            outside=_rule(form, "outside", rules["outside"], cells),
+            missing=_rule(form, "missing", rules["missing"], cells),
+            levels={level: (*texts, *added) for level, texts in levels.items()},
         )
     return attribute, cells
 
@@ -370,15 +386,28 @@ class QueryAllowance:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words for blocks of queries on one attribute: for cells, groups of cells, and ``named`` blocks.
+    """The words for blocks of queries on an attribute or a level: for cells, groups, and ``named`` blocks.
 
-    ``budget`` is common to all attributes.
+    ``budget`` is common to all. ``attribute`` is the one of the level, ``level`` that as an attribute, with
+    the set of each cell.
     """
 
     cells: CellWords
     groups: dict[str, tuple[int, ...]]
     budget: QueryAllowance
+    attribute: str
+    level: tuple[Attribute, Ints] | None = None
     named: dict[str, Factor] = field(default_factory=dict)
+
+    def over_cells(self, block: Factor) -> Factor:
+        """A block of these words, over the cells of the attribute."""
+        return (
+            block
+            if self.level is None
+            else total(len(self.level[1]))
+            if block.kind == "total"
+            else AtLevel(block, *self.level)
+        )
 
 
 def read_vocabularies(
@@ -386,7 +415,19 @@ def read_vocabularies(
 ) -> dict[str, Vocabulary]:
     """The key ``predicates``: named blocks by attribute; each may use those above it."""
     budget = QueryAllowance()
-    result = {a.name: Vocabulary(cells[a.name], dict(a.groups), budget) for a in domain.attributes}
+    result = {a.name: Vocabulary(cells[a.name], dict(a.groups), budget, a.name) for a in domain.attributes}
+    result |= {
+        name: Vocabulary(
+            CellWords(name, level.labels, Values(level.labels[: level.size - a.size + a.declared])),
+            {},
+            budget,
+            a.name,
+            (level, sets),
+        )
+        for a in domain.attributes
+        for name in a.levels
+        for level, sets in [a.at_level(name)]
+    }
     if node is not None:
         for key, blocks in mapping(node, "predicates").entries:
             words = find_attribute(key, result)
@@ -548,18 +589,17 @@ class _EntryReader:
             for attributes in sets:
                 suffix = ", ".join(attributes) or "total"
                 self._add(entry, {name: block[name] for name in attributes}, title and f"{title}: {suffix}")
-        elif form == "marginal":
+            return
+        if form == "marginal":
             factors = {name: self._identities[name] for name in self._attributes(value, "marginal")}
-            self._add(entry, factors, title)
         else:
-            factors = {
-                key.text: read_block(block, find_attribute(key, self.vocabularies))
-                for key, block in mapping(value, "product").entries
-            }
-            self._add(entry, factors, title)
+            blocks = mapping(value, "product")
+            words = self._apart([key for key, _ in blocks.entries], "product")
+            factors = {name: w.over_cells(read_block(blocks.by_key[name], w)) for name, w in words.items()}
+        self._add(entry, factors, title)
 
     def _add(self, entry: Map, factors: dict[str, Factor], name: str) -> None:
-        """Add a product of these factors by attribute, of totals else, with the options of its entry."""
+        """Add a product of these factors, by attribute or level, of totals else, with its entry's options."""
         if name:
             here = entry.by_key["name"]
             if first := self.names.get(name):
@@ -571,9 +611,10 @@ class _EntryReader:
             self.names[name] = here
         if len(self.products) == MAX_PRODUCTS:
             too_large(entry, f"the workload has more than {MAX_PRODUCTS:,} products")
+        by_attribute = {self.vocabularies[name].attribute: factor for name, factor in factors.items()}
         with placed(entry.where):
             product = Product(
-                tuple({**self._totals, **factors}.values()),  # totals are shared by all products
+                tuple({**self._totals, **by_attribute}.values()),  # totals are shared by all products
                 name=name or None,
                 weight=entry.read(
                     "weight", lambda node: positive(node, "weight", "leave the entry out instead"), 1.0
@@ -598,20 +639,31 @@ class _EntryReader:
 
     @cached_property
     def _identities(self) -> dict[str, Factor]:
-        """The identity of each attribute."""
-        return {a.name: identity(a.size) for a in self.domain.attributes}
+        """The identity of each attribute, and of each level."""
+        return {
+            name: words.over_cells(identity(words.cells.size)) for name, words in self.vocabularies.items()
+        }
 
     def _attributes(self, node: YamlNode, what: str) -> tuple[str, ...]:
-        """A list of different attributes."""
+        """A list of attributes and levels."""
         example = f"write {what}: [{', '.join(self.domain.names[:2])}]"
         empty = isinstance(node, ListNode) and not node.items
-        seen: dict[str, Scalar] = {}
-        for item in items(node, what, "for the number of all rows write product: {}" if empty else example):
-            key = scalar(item, f"an attribute of {what}")
-            find_attribute(key, self.vocabularies)
-            require(key.text not in seen, key, f"{what} names the attribute '{key.text}' twice")
-            seen[key.text] = key
-        return tuple(seen)
+        listed = items(node, what, "for the number of all rows write product: {}" if empty else example)
+        return tuple(self._apart([scalar(item, f"an attribute of {what}") for item in listed], what))
+
+    def _apart(self, keys: Sequence[Scalar], what: str) -> dict[str, Vocabulary]:
+        """The words of attributes or levels by their names, no two of which are of one attribute."""
+        first: dict[str, tuple[Scalar, Vocabulary]] = {}
+        for key in keys:
+            words = find_attribute(key, self.vocabularies)
+            earlier, _ = first.setdefault(words.attribute, (key, words))
+            require(
+                earlier is key,
+                key,
+                f"{what} names the attribute '{words.attribute}' twice",
+                f"'{earlier.text}' and '{key.text}' are both of it" * (earlier.text != key.text),
+            )
+        return {key.text: words for key, words in first.values()}
 
     def _every(self, node: YamlNode, form: str) -> tuple[list[tuple[str, ...]], dict[str, Factor]]:
         """All sets of given numbers of attributes, and the block of each attribute."""
@@ -622,7 +674,8 @@ class _EntryReader:
         if (each := options.get("each")) is None:
             return sets, self._identities
         shared: dict[Factor, Factor] = {}  # equal blocks are one object, so that products are alike
-        blocks = {name: read_block(each, self.vocabularies[name]) for name in names}
+        words = [(name, self.vocabularies[name]) for name in names]
+        blocks = {name: one.over_cells(read_block(each, one)) for name, one in words}
         return sets, {name: shared.setdefault(block, block) for name, block in blocks.items()}
 
     def _ways(self, options: Map, names: Sequence[str]) -> list[tuple[str, ...]]:

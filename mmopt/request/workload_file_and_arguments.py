@@ -32,8 +32,8 @@ from mmopt.privacy.epsilon_delta_rho import Privacy, privacy_fault
 from mmopt.privacy.noise import GAUSSIAN, LAPLACE
 from mmopt.request.domain_data_and_query_keys import (
     ENTRY_OPTIONS,
+    REFUSED,
     DomainNode,
-    Rules,
     TableOptions,
     read_domain,
     read_products,
@@ -280,7 +280,7 @@ def parse_request(text: str, file: str = "<text>") -> Request:
 def read_request(node: YamlNode, file: str, text_hash: str) -> Request:
     """The Request in the root of a file; ``file`` and ``text_hash`` become its fields."""
     root = record(node, "a workload file", _KEYS, ("domain", "workload"))
-    rules, table = root.read("data", read_rules, (Rules(), TableOptions()))
+    rules, table = root.read("data", read_rules, (REFUSED, TableOptions()))
     domain, cells = read_domain(root.by_key["domain"], rules)
     vocabularies = read_vocabularies(root.get("predicates"), domain, cells)
     node = root.by_key["workload"]
@@ -352,18 +352,19 @@ def _neighbours(node: YamlNode) -> Neighbours:
 
 def read_attributes(attributes: object, more: Mapping[str, object]) -> Domain:
     """The domain of ``Domain.of``."""
-    return read_domain(domain_node(united(attributes, more, "attributes")), Rules())[0]
+    return read_domain(domain_node(united(attributes, more, "attributes")), REFUSED)[0]
 
 
 def read_product(domain: Domain, blocks: object, more: Mapping[str, object]) -> Workload:
     """The queries of ``Domain.product``: options by their names, all other keywords are attributes."""
     options = {key: value for key, value in more.items() if key in ENTRY_OPTIONS}
     named = {key: value for key, value in more.items() if key not in options}
+    names = [name for a in domain.attributes for name in (a.name, *a.levels)]
     for key in named:
-        if key not in domain.names:
+        if key not in names:
             raise WorkloadError(
                 f"product.{key}: the domain has no attribute '{key}'",
-                hint=suggest(key, (*domain.names, *ENTRY_OPTIONS)),
+                hint=suggest(key, (*names, *ENTRY_OPTIONS)),
             )
     return read_entry(domain, "product", united(blocks, named, "a block by attribute"), options)
 

@@ -182,7 +182,8 @@ def text(node: YamlNode, what: str) -> str:
 def number(node: YamlNode, what: str, finite: bool = True) -> float:
     """A number; NaN and infinities are refused, or left to the caller."""
     if not isinstance(node, Scalar) or isinstance(node.value, str | bool) or node.value is None:
-        quoted = isinstance(node, Scalar) and isinstance(node.value, str) and _is_number(node.value)
+        word = node.value.strip() if isinstance(node, Scalar) and isinstance(node.value, str) else "text"
+        quoted = _INT.fullmatch(word) or _FLOAT.fullmatch(word)
         fail(node, f"{what} must be a number, found {describe(node)}", "remove the quotes" if quoted else "")
     if finite and not math.isfinite(node.value):
         fail(node, f"{what} must be a finite number, found {node.text}")
@@ -235,21 +236,15 @@ def _has(fields: Map) -> str:
     return f"it has {describe(fields).removeprefix('a mapping with ')}" if fields.entries else ""
 
 
-def _is_number(word: str) -> bool:
-    """Whether a text reads as a number."""
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
-
-
 #: Longest workload file in bytes: far above any written by hand, and read in seconds.
 MAX_BYTES = 2 * 2**20
 
 # YAML's own line breaks, so that our line numbers are those of the parser.
 _BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
-_NOT_PRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# What YAML does not allow, and what shows a text in another order.
+_NOT_PRINTABLE = re.compile(
+    "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
 
 
 @dataclass(frozen=True)
@@ -269,9 +264,10 @@ class YamlText:
         if len(content) > MAX_BYTES:
             raise _too_large(file)
         if bad := _NOT_PRINTABLE.search(content):
+            before = _BREAK.split(content[: bad.start()])
             raise WorkloadError(
                 f"the character U+{ord(bad.group()):04X} is not allowed in a workload file",
-                where=text.at_offset(bad.start()),
+                where=text.at(len(before) - 1, len(before[-1])),
                 hint="remove it, or write it as an escape inside double quotes",
             )
         return text
@@ -283,11 +279,6 @@ class YamlText:
             line = filled[-1] if filled else 0
             column = len(self.lines[line].rstrip())
         return Location(self.file, line + 1, column + 1, self.lines[line], max(1, width))
-
-    def at_offset(self, offset: int) -> Location:
-        """The place of a character, counted from the start of the text."""
-        lines = _BREAK.split(self.content[:offset])
-        return self.at(len(lines) - 1, len(lines[-1]))
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
@@ -566,7 +557,15 @@ class _TreeBuilder:
         node: YamlNode
         if opened.mapping:
             entries = tuple(zip(map(_key, children[::2]), children[1::2], strict=True))
-            _check_unique(entries)
+            first: dict[str, Scalar] = {}
+            for key, _ in entries:
+                if earlier := first.get(key.text):
+                    fail(
+                        key,
+                        f"the key '{key.text}' stands twice, first in {earlier.where.inside()}",
+                        "rename or remove one of them",
+                    )
+                first[key.text] = key
             node = Map(opened.where, count, entries)
         else:
             node = ListNode(opened.where, count, tuple(children))
@@ -588,19 +587,6 @@ def _key(node: YamlNode) -> Scalar:
         fail(node, f"a key must be a non-empty text, found {describe(node)}")
     require(node.text != "<<", node, "the merge key << is not part of YAML 1.2", "write the keys out")
     return node
-
-
-def _check_unique(entries: tuple[tuple[Scalar, YamlNode], ...]) -> None:
-    """Refuse a key that stands twice in a mapping."""
-    first: dict[str, Scalar] = {}
-    for key, _ in entries:
-        if earlier := first.get(key.text):
-            fail(
-                key,
-                f"the key '{key.text}' stands twice, first in {earlier.where.inside()}",
-                "rename or remove one of them",
-            )
-        first[key.text] = key
 
 
 def resolve(word: str) -> str | int | float | bool | None:

@@ -212,6 +212,11 @@ class Answered(Tabular):
         return row % len(self)
 
 
+def texts_column(values: Iterable[str | None]) -> npt.NDArray[Any]:
+    """A column of texts, None for an empty one."""
+    return np.array([value or None for value in values], dtype=object)
+
+
 def as_text(value: object) -> str:
     """One value of a column, in a CSV file."""
     if value is None or value != value:

@@ -210,6 +210,10 @@ def summary(solution: Solution) -> dict[str, Any]:
             "derived_grade": s.derived_grade,
             "derived_gap": finite(s.derived_gap),
         }
+    components = None
+    if isinstance(s.strategy, ComponentStrategy):
+        cells = s.strategy.cells
+        components = {"orbits": len(cells.sizes), "components": cells.count, "largest": cells.largest}
     fields = {
         "program": s.program,
         "solver": s.solver,
@@ -249,7 +253,7 @@ def summary(solution: Solution) -> dict[str, Any]:
         "seconds": dict(s.seconds),
         "options": {k: finite(v) for k, v in s.options.items()},
         "reductions": list(s.reductions),
-        "components": _components(s),
+        "components": components,
         "warnings": list(s.warnings),
         "history": [dict(row) for row in s.history],
         "workload": s.workload_hash,
@@ -262,14 +266,6 @@ def _profile(s: Solution) -> Any:
     """Cell by cell, or the orbits of cells with their sizes."""
     values, sizes = (part.tolist() for part in levels(s.profile))
     return {"values": values, "cells": sizes} if isinstance(s.profile, Level) else values
-
-
-def _components(s: Solution) -> dict[str, int] | None:
-    """The sizes of a strategy by component; None for any other."""
-    if not isinstance(s.strategy, ComponentStrategy):
-        return None
-    cells = s.strategy.cells
-    return {"orbits": len(cells.sizes), "components": cells.count, "largest": cells.largest}
 
 
 def _solver_words(solution: Solution) -> str:

@@ -218,8 +218,7 @@ def _connected(subset: Axes, tables: list[Axes], shared: dict[Axes, list[Axes]])
     left = set(tables)
     reached = [left.pop()]
     while reached and left:
-        axes = reached.pop()
-        others = [axis for axis in axes if axis not in subset]
+        others = [axis for axis in reached.pop() if axis not in subset]
         for axis in others:  # sets of one more suffice: larger ones contain such
             new = [other for other in shared.get(tuple(sorted((*subset, axis))), ()) if other in left]
             left.difference_update(new)

@@ -336,24 +336,23 @@ def _product_strategy(
     """⊗ Xᵢ of low error Σ w Π tr(Gᵢ Xᵢ⁻), one attribute after the other, and the error."""
     weights = np.array(list(terms.values()))
     factors = [np.array([grams[keys[i]] for keys in terms]) for i in range(len(next(iter(terms))))]
-    designs = [design(_sum(weights, each), start=start) for each, start in zip(factors, starts, strict=True)]
+    designs = [
+        design(np.einsum("t,txy->xy", weights, each), start=start)
+        for each, start in zip(factors, starts, strict=True)
+    ]
     costs = np.array(list(map(_costs, factors, designs)))
     error = math.inf
     for _ in range(rounds):
         for i, each in enumerate(factors):
             designs[i] = design(
-                _sum(weights * np.delete(costs, i, axis=0).prod(axis=0), each), start=designs[i].measure
+                np.einsum("t,txy->xy", weights * np.delete(costs, i, axis=0).prod(axis=0), each),
+                start=designs[i].measure,
             )
             costs[i] = _costs(each, designs[i])
         last, error = error, float(weights @ costs.prod(axis=0))
         if error >= last * (1 - ROUND_GAIN):
             break
     return tuple(designs), error
-
-
-def _sum(weights: Array, grams: Array) -> Array:
-    """(d, d) the weighted sum of Gram matrices (t, d, d)."""
-    return np.asarray(np.einsum("t,txy->xy", weights, grams))
 
 
 def _costs(grams: Array, design: AttributeDesign) -> Array:
@@ -425,8 +424,7 @@ def slopes_of_error(products: Sequence[FewProduct], strategy: ResidualStrategy) 
         ]
         for size in range(len(numbered) + 1):
             for chosen in itertools.combinations(numbered, size):
-                space = spaces.get(tuple(i for _, i in chosen))
-                if space is None:
+                if (space := spaces.get(tuple(i for _, i in chosen))) is None:
                     continue
                 parts = list(means)
                 for (at, i), design in zip(chosen, space.designs, strict=True):

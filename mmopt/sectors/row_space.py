@@ -234,9 +234,8 @@ class Profiles:
     @cached_property
     def unions(self) -> tuple[Axes, ...]:
         """The sets of the tables."""
-        shape = self.space.shape
         unions = {
-            tuple(sorted({*one, *two, *(i for i, _ in component.rests if shape[i] > 1)}))
+            tuple(sorted({*one, *two, *(i for i, _ in component.rests if self.space.shape[i] > 1)}))
             for component in self.space.components
             for one, two in itertools.combinations_with_replacement(component.sectors, 2)
         }
@@ -306,9 +305,10 @@ def bases_and_products(
         basis_of(size, list({id(p): p for p in pieces}.values()))
         for size, pieces in zip(sizes, columns, strict=True)
     )
-    products = workload.products
     factors_of: list[Sequence[Workload | Implicit]] = (  # a matrix is its own only factor
-        [[workload]] if products is None else [product.weighed().factors for product in products]
+        [[workload]]
+        if workload.products is None
+        else [product.weighed().factors for product in workload.products]
     )
     coefficients_of: dict[tuple[int, int], Coefficients] = {}
     expressed = []

@@ -417,8 +417,7 @@ def why_not_of_few(workload: Workload, most: int = MOST_OF_A_ROW_SPACE) -> str:
 
 def _count_of_functions(workload: Workload, sets: set[tuple[int, ...]]) -> int:
     """Functions of the cells by which all queries of these attributes are spanned."""
-    shape = workload.domain.shape
-    return sum(math.prod(shape[i] - 1 for i in sector) for sector in all_subsets(sets))
+    return sum(math.prod(workload.domain.shape[i] - 1 for i in sector) for sector in all_subsets(sets))
 
 
 SECONDS_OF_LARGEST = 60.0  # for the largest entry of a diagonal
@@ -443,9 +442,13 @@ class RowSpaceCells(Spanned):
     @staticmethod
     def of(rows: RowSpace, workload: Workload, seconds: float = SECONDS_OF_LARGEST) -> RowSpaceCells:
         """The cells of a workload with this row space."""
-        space, n = rows.space, workload.n
         return RowSpaceCells(
-            space.multiplicities, space.dims, total=n, rows=rows, workload=workload, seconds=seconds
+            rows.space.multiplicities,
+            rows.space.dims,
+            total=workload.n,
+            rows=rows,
+            workload=workload,
+            seconds=seconds,
         )
 
     @property

@@ -80,8 +80,7 @@ class Banded:
         lower[0] = 1.0
         lower[1:][self.places] = below
         diagonal = self.cover.T @ shares
-        lengths = np.sqrt(np.square(lower).sum(axis=0))
-        return lower * (np.sqrt(diagonal) / lengths), lower, diagonal, shares
+        return lower * (np.sqrt(diagonal) / np.sqrt(np.square(lower).sum(axis=0))), lower, diagonal, shares
 
     def solved(self, factor: Array) -> tuple[Array, Array]:
         """The transposes (n, r) of W A⁻¹ and of W X⁻¹, from the bands of A."""

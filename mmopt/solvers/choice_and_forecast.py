@@ -23,6 +23,7 @@ from mmopt.compiler import Cone, Instance, Renaming, coefficients, cones, match,
 from mmopt.errors import OptionError, SolverError, TooLargeError, UnsuitableError, whole
 from mmopt.installation_and_files import version
 from mmopt.language import Checked, shipped
+from mmopt.limits import TASK_MEMORY
 from mmopt.numerics.component_arrays import Split
 from mmopt.solvers import (
     banded_kernel,
@@ -146,14 +147,13 @@ class Claim:
 
     def points(self, instance: Instance, options: Options, clock: Clock) -> Generator[Point, None, None]:
         """Points under the names of the instance's program, in its own scale."""
-        names = self.renaming.names
         for point in self.kernel.points(self.program, self.givens(instance), options, clock):
             if not point.variables:  # its own count alone, of which there may be many
                 yield point
                 continue
             yield replace(
                 point,
-                variables={names[n]: v for n, v in point.variables.items()},
+                variables={self.renaming.names[n]: v for n, v in point.variables.items()},
                 multipliers={self._key(n): v for n, v in point.multipliers.items()},
             )
 
@@ -343,8 +343,7 @@ def conic_solver(instance: Instance, name: str | SolverRow | None) -> SolverRow:
                 hint=f"these have it: {', '.join(able)}",
             )
     else:
-        rows = [r for r in SOLVERS if r.is_installed and not missing_cones(r, needed)]
-        if not rows:
+        if not (rows := [r for r in SOLVERS if r.is_installed and not missing_cones(r, needed)]):
             raise SolverError(f"no installed solver has all the cones that '{instance.program.name}' needs")
         row = quickest(rows, *size)
     refuse_too_large(instance.program.name, row, *size)
@@ -428,6 +427,6 @@ def too_large(program: str, needed: Forecast, hint: str) -> TooLargeError:
     """The error for a forecast that does not fit into this machine."""
     return TooLargeError(
         f"'{program}' with {needed.solver} would need about {needed.memory / 2**30:.0f} GiB of memory; "
-        f"the limit here is {memory_limit() / 2**30:.0f} GiB",
+        f"the limit here is {min(memory_limit(), TASK_MEMORY.get()) / 2**30:.0f} GiB",
         hint=hint,
     )

@@ -26,19 +26,17 @@ import signal
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, TextIO
 
 import numpy as np
 import scipy.sparse as sp
 
-from mmopt.compiler import Cone, Lowered
-from mmopt.compiler.scale_numbers import DUST, FAR
+from mmopt.compiler import DUST, FAR, Cone, Lowered
 from mmopt.errors import OptionError, SolverError, suggest
 from mmopt.installation_and_files import version_of
 from mmopt.limits import Stop
@@ -372,6 +370,23 @@ def _clarabel_of_quadratic(handed: Handover, options: Options, clock: Clock) -> 
     yield from _clarabel(handed, options, clock)
 
 
+def run_clarabel(
+    p: Any, q: Array, a: Any, b: Array, cones: Any, settings: Any, is_over: Callable[[Any], bool]
+) -> Any:
+    """Clarabel's result: least xᵀPx / 2 + qᵀx with A x + s = b, s in the cones. ``is_over`` may end it."""
+    import clarabel
+
+    try:
+        solver = clarabel.DefaultSolver(p, q, a, b, cones, settings)
+        solver.set_termination_callback(is_over)
+        # Its factors are large, and end here: another problem may be solved before the next run.
+        return solver.solve()
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # what Rust calls a bug of its own; not exported
+            raise
+        raise SolverError(f"clarabel failed: {error}", hint="another solver may do: --solver scs") from None
+
+
 def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRun]:
     """Runs of Clarabel, each to a finer tolerance."""
     import clarabel
@@ -392,22 +407,13 @@ def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_Sol
         settings.max_threads = options.threads or int(b.size < ROWS_OF_ONE_THREAD)
         if options.max_iterations is not None:
             settings.max_iter = max(1, options.max_iterations - used)
-        try:
-            solver = clarabel.DefaultSolver(p, q, handed.data["A"], b, cones, settings)
-            counted: list[Iteration] = []
-            solver.set_termination_callback(partial(_watched, clock, counted))
-            raw = solver.solve()
-        except BaseException as error:
-            if type(error).__name__ != "PanicException":  # what Rust calls a bug of its own; not exported
-                raise
-            raise SolverError(
-                f"clarabel failed: {error}", hint="another solver may do: --solver scs"
-            ) from None
+        counted: list[Iteration] = []
+        watched = partial(_watched, clock, counted)
+        raw = run_clarabel(p, q, handed.data["A"], b, cones, settings, watched)
         used += int(raw.iterations)
         clock.solving += float(raw.solve_time)
         vectors = Vectors(handed, unit * np.array(raw.x), worth / unit * np.array(raw.z))
         counted = [iteration.placed(0, iteration.run, worth) for iteration in counted]
-        del solver  # its factors are large, and a problem for a bound may be solved before the next run
         # An iterate of finite numbers is worth certifying whatever the solver calls it.
         is_finite = bool(np.isfinite(vectors.x).all() and np.isfinite(vectors.y).all())
         values = {"x": vectors.x, "z": vectors.y, "obj_val": 0.0, "solve_time": 0.0, "iterations": used}
@@ -600,27 +606,21 @@ def read_lines(solver: str, text: str) -> list[Iteration]:
     ]
 
 
-def read_log(path: Path, began: float) -> list[Iteration]:
+def read_log(log: Iterable[str], began: float) -> list[Iteration]:
     """Iterations in a log of SCS, evenly spaced if there are many; it counts seconds from ``began``."""
     iterations: list[Iteration] = []
     every, ended = 1, []
-    with path.open(encoding="utf-8", newline="") as lines:
-        for place, row in enumerate(csv.DictReader(lines)):
-            ended = _logged(row, began)
-            if place % every == 0:
-                iterations += ended
-            if len(iterations) > MOST_READ:  # the log of a long run has a hundred megabytes
-                iterations, every = iterations[::2], 2 * every
+    for place, row in enumerate(csv.DictReader(log)):
+        try:
+            values = [float(row[name]) for name in ("pobj", "dobj", "res_pri", "res_dual")]
+            ended = [Iteration(int(row["iter"]), began + float(row["time"]), *values)]
+        except (KeyError, TypeError, ValueError):  # a row that cannot be read
+            ended = []
+        if place % every == 0:
+            iterations += ended
+        if len(iterations) > MOST_READ:  # the log of a long run has a hundred megabytes
+            iterations, every = iterations[::2], 2 * every
     return iterations if iterations[-1:] == ended else iterations + ended
-
-
-def _logged(row: Mapping[str, str], began: float) -> list[Iteration]:
-    """The iteration in a row of the log; none where it cannot be read."""
-    try:
-        values = [float(row[name]) for name in ("pobj", "dobj", "res_pri", "res_dual")]
-        return [Iteration(int(row["iter"]), began + float(row["time"]), *values)]
-    except (KeyError, TypeError, ValueError):
-        return []
 
 
 @contextmanager
@@ -677,22 +677,21 @@ def _listening(
     level = remarks.level
     is_below = solver in PRINT_BELOW
     above = _Both(sys.stdout) if options.verbose and not is_below else io.StringIO()
-    # A folder is for SCS alone: a process that is stopped leaves it behind.
     is_scs = solver == "SCS"
-    place = tempfile.TemporaryDirectory() if is_scs else nullcontext("")
-    with place as folder, tempfile.TemporaryFile() as below:
-        log = Path(folder, "scs.csv")
+    # Files without a name: a process that is killed leaves nothing behind.
+    with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as log, tempfile.TemporaryFile() as below:
         try:
             if not options.verbose:
                 remarks.setLevel(logging.WARNING)
             with quiet_output(below.fileno()) if is_below else nullcontext(), redirect_stdout(above):
-                reports = {"log_csv_filename": str(log)} if is_scs else {"verbose": True}
+                reports = {"log_csv_filename": f"/dev/fd/{log.fileno()}"} if is_scs else {"verbose": True}
                 yield reports if options.history else {}, iterations
         finally:
             remarks.setLevel(level)
             below.seek(0)
             text = below.read().decode(errors="replace") + above.getvalue()
             if options.history:
-                iterations += read_log(log, began) if is_scs and log.exists() else read_lines(solver, text)
+                log.seek(0)
+                iterations += read_log(log, began) if is_scs else read_lines(solver, text)
             if options.verbose and is_below:
                 sys.stdout.write(text)

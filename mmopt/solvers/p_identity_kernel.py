@@ -137,9 +137,10 @@ def starts(n: int, most: int, seed: int, queries: Array | None = None) -> Iterat
         return np.asarray(rows + START_NOISE * rng.random(rows.shape))
 
     yield StartRows("total", noisy(np.full((1, n), 0.3)))
-    rows = np.zeros((0, n)) if queries is None else _counts(queries)
-    if 0 < len(rows) <= most:
-        yield StartRows("queries", noisy(0.3 * rows))
+    if queries is not None:  # those that count several cells: of a rotated root these are hardly any
+        rows = queries[(queries >= 0).all(axis=1) & ((queries > 0).sum(axis=1) > 1)]
+        if 0 < len(rows) <= most:
+            yield StartRows("queries", noisy(0.3 * (rows / rows.max(axis=1, keepdims=True))))
     number = 0
     for entry in itertools.chain(START_ORDER, itertools.repeat(None)):
         if entry is None:
@@ -162,12 +163,6 @@ def _hierarchy(n: int, size: int) -> Array:
         levels.append(np.arange(n)[None, :] // length == np.arange(-(-n // length))[:, None])
         length *= size
     return np.vstack([*levels, np.ones((1, n), dtype=bool)]).astype(float)
-
-
-def _counts(queries: Array) -> Array:
-    """The rows that count several cells, their largest entry 1; of a rotated root these are hardly any."""
-    rows = queries[(queries >= 0).all(axis=1) & ((queries > 0).sum(axis=1) > 1)]
-    return np.asarray(rows / rows.max(axis=1, keepdims=True, initial=0.0))
 
 
 # So many starts at least; errors that differ by less, relatively, agree.

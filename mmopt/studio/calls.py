@@ -226,6 +226,7 @@ class Row(Solve):
                 "solver": solution.solver,
                 "seconds": time.perf_counter() - began,
                 "objective": finite(solution.objective),
+                "value": finite(solution.value),
                 "bound": finite(solution.bound),
                 "gap": finite(solution.gap),
                 "violation": finite(solution.status.violation),

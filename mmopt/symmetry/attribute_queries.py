@@ -22,7 +22,7 @@ import numpy as np
 
 from mmopt.limits import fits_memory
 from mmopt.numerics.arrays import EPS, Array, Ints, stacked_root
-from mmopt.workloads.blocks.combined_blocks import Padded, Reordered, ScaledRows, Union
+from mmopt.workloads.blocks.combined_blocks import Placed, ScaledRows, Union
 from mmopt.workloads.blocks.query_matrices import Implicit as Factor, refine
 from mmopt.workloads.blocks.range_blocks import AllRange, Ranges
 from mmopt.workloads.factors_and_products import Explicit
@@ -163,7 +163,7 @@ def _is_whole(factor: Factor) -> bool:
     """Whether all entries are integers; false for rows scaled by roots: their Gram matrix has weights."""
     if isinstance(factor, Union):
         return all(map(_is_whole, factor.blocks))
-    if isinstance(factor, Reordered | Padded):
+    if isinstance(factor, Placed):
         return _is_whole(factor.inner)
     integers = isinstance(factor, Ranges) or all(map(_are_integers, _blocks(factor)))
     return integers and not isinstance(factor, ScaledRows)
@@ -189,8 +189,7 @@ def _groups(factor: Factor) -> tuple[PieceRows, ...]:
         return (_closed(factor, 0, weights),)
     parts = list(_flat(factor, 0))
     rigid = [_closed(part, start, weights) for part, start in parts if is_rigid(part.kind, part.size)]
-    loose = [(part, start) for part, start in parts if not is_rigid(part.kind, part.size)]
-    if not loose:
+    if not (loose := [(part, start) for part, start in parts if not is_rigid(part.kind, part.size)]):
         return tuple(rigid)
     places = np.concatenate([start + np.arange(part.rows) for part, start in loose])
     return (*rigid, PieceRows(None, np.vstack([part.matrix() for part, _ in loose]), weights[places], places))

@@ -124,8 +124,7 @@ def symmetry(workload: Workload, with_targets: bool, largest: float = math.inf) 
     if with_targets:
         return _with_targets(workload, joint, terms, largest)
     blocks = blocks_of(joint, terms)
-    kinds = _kinds(joint, [chosen for chosen, _ in blocks], largest)
-    if not kinds:
+    if not (kinds := _kinds(joint, [chosen for chosen, _ in blocks], largest)):
         return None
     root = root_of(joint, blocks)
     return SymmetricWorkload(kinds, root.columns, MappingProxyType({"workload.root": root}))
@@ -140,8 +139,7 @@ def _with_targets(
     products, blocks = asked_rows(joint, terms)
     if not products:
         raise no_targets()
-    kinds = _kinds(joint, [block.chosen for block in blocks], largest)
-    if not kinds:
+    if not (kinds := _kinds(joint, [block.chosen for block in blocks], largest)):
         return None
     others = component_roots(joint, [term for term in terms if not term.has_target])
     # The queries with a target, of which there may be more than fit in memory, as a matrix if it is needed.

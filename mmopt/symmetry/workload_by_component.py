@@ -631,8 +631,9 @@ def query_rows(joint: Joint, workload: Workload) -> Iterator[QueryRows]:
 
 def _factors(workload: Workload) -> list[tuple[Factor, ...]]:
     """The factors of each product; a matrix is the only factor of its product."""
-    products = workload.products
-    return [(Dense(workload.queries),)] if products is None else [p.factors for p in products]
+    return (
+        [(Dense(workload.queries),)] if workload.products is None else [p.factors for p in workload.products]
+    )
 
 
 def _of_factor(attribute: AttributeSymmetry, factor: Factor) -> _Distinct:
@@ -682,8 +683,7 @@ def _in_integers(attribute: AttributeSymmetry, factor: Factor) -> dict[int, Ints
     small = factor.spanning()
     if isinstance(small, Identity):  # without the n × n identity matrix
         return {k: np.eye(part.dim, dtype=np.int64) for k, part in enumerate(attribute.parts)}
-    rows = whole_rows(small.matrix())
-    if rows is None:
+    if (rows := whole_rows(small.matrix())) is None:
         return dict.fromkeys(range(len(attribute.parts)))
     by_part = {k: _coordinates(attribute, part, rows) for k, part in enumerate(attribute.parts)}
     return {k: part_rows for k, part_rows in by_part.items() if len(part_rows)}

@@ -151,8 +151,7 @@ class Problem:
 
 def problem(name: str) -> Problem:
     """The problem of this name; OptionError for another."""
-    row = next((p for p in PROBLEMS if p.name == name), None)
-    if row is None:
+    if (row := next((p for p in PROBLEMS if p.name == name), None)) is None:
         raise OptionError(f"there is no problem '{name}'", hint=suggest(name, [p.name for p in PROBLEMS]))
     return row
 
@@ -188,12 +187,6 @@ def _cube(n: int, rng: Random) -> Workload:
     return _products(*([make[kept](side) for kept in kind] for kind in ONE_AND_TWO_WAY))
 
 
-def _product(n: int, rng: Random) -> Workload:
-    """Prefix sums of one attribute times all ranges of another."""
-    side = _side(n, 2)
-    return _products([factors.prefix(side), factors.all_range(max(2, n // side))])
-
-
 def _random_targets(rows: Array, rng: Random) -> Workload:
     """Targets uniform in [1, 10], as in the experiments of PVLDB 2021."""
     return Workload.from_matrix(rows, targets=rng.uniform(1, 10, size=len(rows)))
@@ -210,18 +203,6 @@ def _rectangles(n: int, rng: Random) -> Workload:
     """Random rectangles with random targets, two for each cell."""
     side = _side(n, 2)
     return _random_targets(rectangles(side, 2 * side**2, rng), rng)
-
-
-def _blocks(n: int, rng: Random) -> Workload:
-    """Prefix sums over one half of the cells, pairs of neighbours over the other."""
-    half = n // 2
-    return varied_targets(scipy.linalg.block_diag(np.tri(half), windows(n - half, min(2, n - half))))
-
-
-def _repeated_cells(n: int, rng: Random) -> Workload:
-    """Prefix sums of values, each of which has four cells."""
-    values = max(1, n // 4)
-    return varied_targets(np.tri(values)[:, np.arange(n) * values // n])
 
 
 def _problem(
@@ -250,7 +231,13 @@ PROBLEMS: tuple[Problem, ...] = (
         lambda n, rng: _products([factors.identity(n)], [factors.total(n)]),
     ),
     _problem("cube", "its one- and two-way marginals", 8, "marginals, structured, equal targets", _cube),
-    _problem("product", "prefix sums times all ranges", 6, "2-D, Kronecker, equal targets", _product),
+    _problem(
+        "product",
+        "prefix sums times all ranges",
+        6,
+        "2-D, Kronecker, equal targets",
+        lambda n, rng: _products([factors.prefix(_side(n, 2)), factors.all_range(max(2, n // _side(n, 2)))]),
+    ),
     _problem(
         "windows",
         "ranges of n / 8 cells",
@@ -274,8 +261,22 @@ PROBLEMS: tuple[Problem, ...] = (
         lambda n, rng: varied_targets(random_ranges(n, 2 * n, rng)[:, rng.permutation(n)]),
     ),
     _problem("rectangles", "2n random rectangles", 9, f"2-D, {RANDOM}", _rectangles),
-    _problem("blocks", "two disjoint groups of cells", 8, "blocks, targets", _blocks),
-    _problem("repeated-cells", "prefix sums, four cells a value", 16, "duplicated cells", _repeated_cells),
+    _problem(
+        "blocks",
+        "two disjoint groups of cells",
+        8,
+        "blocks, targets",
+        lambda n, rng: varied_targets(
+            scipy.linalg.block_diag(np.tri(n // 2), windows(n - n // 2, min(2, n - n // 2)))
+        ),
+    ),
+    _problem(
+        "repeated-cells",
+        "prefix sums, four cells a value",
+        16,
+        "duplicated cells",
+        lambda n, rng: varied_targets(np.tri(max(1, n // 4))[:, np.arange(n) * max(1, n // 4) // n]),
+    ),
     _problem(
         "weighted",
         "prefix sums of unequal weight",

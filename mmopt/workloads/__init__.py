@@ -7,6 +7,7 @@
 - ``factors_and_products.py``: groups of queries: a matrix, or products of blocks on one attribute each;
   answers from small tables; roots, ranks and bases of queries, computed on merged cells
 - ``arrays_and_frames.py``: labels and entries of data frames, series and arrays, also of arrays in files
+- ``agreeing_tables.py``: tables of counts that answer the queries and agree where they overlap
 - ``tidy_columns.py``: the meaning of each query for each attribute, as columns
 """
 

@@ -321,11 +321,14 @@ class Attribute(Displayed):
         that takes it. The two words win over labels of the same spelling.
     missing : the same for NULL and NaN. By default either is empty: no rule. ``mmopt.data`` then refuses
         such rows, and a privacy claim is made for a table without them.
+    levels : by name, from the coarsest, one text per cell: that of the set of cells that it is in. No cell
+        beyond the declared ones shares its set.
+    above : columns of the table whose texts stand before that of ``column``, with "/" between: "VT/003".
 
     Raises
     ------
     WorkloadError : no cell, a repeated label, an encoding of another size, a group with a cell that does
-        not exist, or ``outside`` or ``missing`` naming no cell.
+        not exist, a level of another size or with such a set, or ``outside`` or ``missing`` naming no cell.
     """
 
     name: str
@@ -335,6 +338,8 @@ class Attribute(Displayed):
     groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict, hash=False)
     outside: str = ""
     missing: str = ""
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    above: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "column", self.column or self.name)
@@ -362,6 +367,13 @@ class Attribute(Displayed):
                     f"attribute '{self.name}': group '{name}' has cell {outside[0]}, "
                     f"expected 0 to {self.size - 1}"
                 )
+        for name, texts in self.levels.items():
+            # An added cell is a set of its own.
+            if len(texts) != self.size or len({*texts[: self.declared]} & {*texts[self.declared :]}):
+                raise WorkloadError(
+                    f"attribute '{self.name}': level '{name}' has {len(texts)} texts, expected one for each "
+                    f"of {self.size} cells, of added cells one of their own"
+                )
         for key in ("outside", "missing"):
             choice = getattr(self, key)
             if choice not in ("", "refuse", "drop", *self.labels):
@@ -373,6 +385,12 @@ class Attribute(Displayed):
 
     def __repr__(self) -> str:
         return f"Attribute({self.name}: {self.size:,} cell{'s' * (self.size > 1)})"
+
+    def at_level(self, name: str) -> tuple[Attribute, np.typing.NDArray[np.int64]]:
+        """The level as an attribute, whose cells are its sets, and the number of each cell's set."""
+        texts = self.levels[name]
+        numbers = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+        return Attribute(name, tuple(numbers)), np.array([numbers[text] for text in texts])
 
     @property
     def declared(self) -> int:
@@ -401,7 +419,10 @@ class Domain(Displayed):
             raise WorkloadError("a domain needs at least one attribute, found none")
         if self.size > LARGEST_DOMAIN:
             raise TooLargeError(f"the domain has more than {counted(LARGEST_DOMAIN, 'cell')}")
-        refuse_repeated(self.names, lambda name: f"the domain has the attribute '{name}' twice")
+        refuse_repeated(
+            [name for a in self.attributes for name in (a.name, *a.levels)],
+            lambda name: f"the domain has the attribute '{name}' twice",
+        )
 
     @staticmethod
     def of(attributes: Mapping[str, object] | None = None, /, **more: object) -> Domain:
@@ -569,7 +590,7 @@ class Domain(Displayed):
                 a.name,
                 list(a.labels),
                 a.encoding.describe(),
-                [a.column, a.outside or "refuse", a.missing or "refuse"],
+                [*a.above, a.column, a.outside or "refuse", a.missing or "refuse"],
             ]
             for a in self.attributes
         ]

@@ -438,8 +438,8 @@ class Product(Group):
         if self.name is not None:
             return self.name
         words = [
-            attribute.name if factor.kind == "identity" else f"{attribute.name} {factor.title}"
-            for factor, attribute in ((self.factors[i], domain.attributes[i]) for i in self.looked_at)
+            about.name if factor.kind == "identity" else f"{about.name} {factor.title}"
+            for factor, about in (self.factors[i].plain.viewed(domain.attributes[i]) for i in self.looked_at)
         ]
         return ", ".join(words) or "total"
 

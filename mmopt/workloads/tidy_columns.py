@@ -65,7 +65,7 @@ def tidy_columns(workload: Workload, used_names: Collection[str] = ()) -> dict[s
     of the last; None where any other query counts all cells. One of bins has two more, ``NAME_low`` and
     ``NAME_high``: the ends of the range of values that is counted, half-open; floats, or dates where the
     edges are dates; NaN or NaT where the range is open there, where the cells are not one run of bins, and
-    where the text is None.
+    where the text is None. Queries about a level have their texts in a column of its name.
 
     Names differ, even without regard to capitals, from each other and from the ``used_names``: any other gets
     an underscore at its end, the name of an end before that of an attribute.
@@ -78,18 +78,24 @@ def tidy_columns(workload: Workload, used_names: Collection[str] = ()) -> dict[s
     meanings: dict[tuple[int, str], _RowMeanings] = {}
     restricted: list[tuple[Attribute, _RowMeanings]] = []
     for axis, attribute in enumerate(workload.domain.attributes):
-        parts = []
-        for product in products:
-            factor = product.factors[axis]
-            key = id(factor), attribute.name  # equal factors are one object
-            if key not in meanings:
-                meanings[key] = _row_meanings(factor.plain, attribute)
-            rows = [f.rows for f in product.factors]
-            before, behind = math.prod(rows[:axis]), math.prod(rows[axis + 1 :])
-            parts.append([np.tile(np.repeat(column, behind), before) for column in meanings[key]])
-        each = _RowMeanings(*map(np.concatenate, zip(*parts, strict=True)))
-        if any(text is not None for text in each.texts):
-            restricted.append((attribute, each))
+        for about in (*(attribute.at_level(level)[0] for level in attribute.levels), attribute):
+            parts = []
+            for product in products:
+                factor = product.factors[axis]
+                key = id(factor), about.name  # equal factors are one object
+                if key not in meanings:
+                    inner, seen = factor.plain.viewed(attribute)
+                    meanings[key] = (
+                        _row_meanings(inner, about)
+                        if seen.name == about.name
+                        else _RowMeanings(np.full(factor.rows, None), *np.full((2, factor.rows), -1))
+                    )
+                rows = [f.rows for f in product.factors]
+                before, behind = math.prod(rows[:axis]), math.prod(rows[axis + 1 :])
+                parts.append([np.tile(np.repeat(column, behind), before) for column in meanings[key]])
+            each = _RowMeanings(*map(np.concatenate, zip(*parts, strict=True)))
+            if any(text is not None for text in each.texts):
+                restricted.append((about, each))
     used = {name.casefold() for name in used_names}
     names = [_free(attribute.name, used) for attribute, _ in restricted]
     columns: dict[str, Column] = {}
@@ -182,8 +188,7 @@ def _of_sets(factor: Implicit, attribute: Attribute, chunks: list[_Sets]) -> _Ro
             texts.append(" or ".join([*named, *([f"{more} more"] if more > 1 else [])]))
         else:
             texts.append(labels[row])
-    column = np.array(texts, dtype=object)
-    return _RowMeanings(column, np.where(is_run, low, -1), np.where(is_run, high, -1))
+    return _RowMeanings(np.array(texts, dtype=object), np.where(is_run, low, -1), np.where(is_run, high, -1))
 
 
 def _without_name(label: str, name: str) -> str:

@@ -232,22 +232,13 @@ def test_what_cannot_be_refined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         "the query 'query 1' has weights that are not whole numbers, so its answers are not whole (1 query "
         "of 2)\n  refine without whole answers, or leave such queries out of the workload"
     )
-    band = {"range": [0, 80], "width": 1}
-    wide = mmopt.Domain.of(a=list("abcdefghij"), b=band, c=band, d=band)
-    people = {"a": ["a"], "b": [1], "c": [2], "d": [3]}
-    answers = mmopt.release(people, wide.marginal("a"), {"epsilon": 1.0}, simulate=1)
-    with pytest.raises(TooLargeError) as large:
-        answers.refine()
-    assert str(large.value) == (
-        "refining counts every cell, and there are 5,120,000; it lists at most 4,194,304\n"
-        "  refine a release whose workload asks about fewer attributes, or coarser values of them"
-    )
-    monkeypatch.setattr("mmopt.answers.refined_answers.MOST_CLASSES", 5)
+    monkeypatch.setattr("mmopt.workloads.agreeing_tables.MOST_CLASSES", 5)
+    monkeypatch.setattr("mmopt.workloads.agreeing_tables.MOST_COUNTS", 5)
     with pytest.raises(TooLargeError) as many:
         released(3).refine()
     assert str(many.value) == (
-        "the queries tell 6 cells apart, and refining chooses at most 5 counts\n"
-        "  refine a release whose workload asks about fewer attributes, or coarser values of them"
+        "refining on tables takes 8 counts in 2 tables, which is too many\n"
+        "  refine a release whose workload asks about fewer attributes at a time, or coarser values"
     )
 
 

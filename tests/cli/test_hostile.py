@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 from mmopt import limits
+from mmopt.errors import ProgramError
 from mmopt.language import Program, program_names
+from mmopt.proof import bound_of
 
 PROGRAM = """\
 program own
@@ -116,6 +118,37 @@ def test_refused(files: Path, run: Any, monkeypatch: pytest.MonkeyPatch, subtest
             (files / "own.program").write_text(text, encoding="utf-8")
             done = run("solve", "total.yaml", "--program", "own.program")
             assert (done.status, done.out) == (2, "") and message in done.err, done
+
+
+def chain(start: str, count: int) -> str:
+    """So many lets, each made of the one before."""
+    return "\n".join([f"    Z1 = {start}", *(f"    Z{i} = Z{i - 1} + {start}" for i in range(2, count + 1))])
+
+
+def test_chains_of_lets(files: Path, run: Any, subtests: pytest.Subtests) -> None:
+    """Up to 100 operations of what is chosen, one of them in the line; any number of what is given."""
+    refusal = "more than 100 operations inside each other when every 'let' is put in"
+    for start, count, is_fine in (("X", 99, True), ("X", 100, False), ("c", 400, True)):
+        line = f"    deep: trace({'X * ' * (start == 'c')}Z{count}) >= 0"
+        (files / "own.program").write_text(own(lets=chain(start, count), constraints=line), encoding="utf-8")
+        for command in (
+            ("check", "own.program"),
+            ("explain", "own.program"),
+            ("solve", "total.yaml", "--program", "own.program"),
+            ("compare", "total.yaml", "--programs", "own.program"),
+        ):
+            with subtests.test(start, count=count, command=command[0]):
+                done = run(*command)
+                assert (done.status == 0) == is_fine, done
+                assert (refusal in done.out + done.err) != is_fine
+        with subtests.test(start, count=count, command="bound"):
+            program = Program.load(files / "own.program")
+            values = {"sensitivity": [1.0, 1.0], "deep": 0.0}
+            try:
+                words = str(bound_of(program, [[1.0, 1.0]], values, point={"X": np.eye(2)}).bound)
+            except ProgramError as error:
+                words = str(error)
+            assert words == "0.0" if is_fine else refusal in words
 
 
 def test_endless_steps(files: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,9 +107,9 @@ def test_counted_for_atoms_is_handed_over(subtests: pytest.Subtests) -> None:
 
 def test_simple_powers_are_second_order_and_others_power_cones() -> None:
     for exponent in (0.5, -0.5, 2.0, -1.0, 1.5, 3.0, 1 / 3, 0.25, -2.0, 8.0):
-        assert rules.is_quadratic_power(exponent)
+        assert rules.means_of_power(exponent) is not None
     for exponent in (0.3, 2.7, np.pi, 1 + 1e-6, -0.77):
-        assert not rules.is_quadratic_power(exponent)
+        assert rules.means_of_power(exponent) is None
         assert rules.power_cones((5,), 5, exponent)[0] == ("power", 3, 5, 5)
 
 

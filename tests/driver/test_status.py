@@ -47,6 +47,7 @@ def test_a_point_at_the_time_limit_is_no_worse_than_a_baseline(
     subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(import_module("mmopt.driver.run_solver"), "BASELINE_SECONDS", np.inf)
+    monkeypatch.setattr("mmopt.limits.GRACE", 60.0)  # a busy machine judges the point slowly
     for program in ("lp_strategy", "l2_strategy_block", "fitness_lmi", "minimax_variance"):
         with subtests.test(program=program):
             w = Workload.from_matrix(np.tri(24), targets=1.0)

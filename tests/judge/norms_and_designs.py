@@ -202,6 +202,30 @@ def _nearest(p: Point) -> arb:
     return total(r * r for r in _off(p, [arb(float(v)) * arb(scale) for v in found]))
 
 
+def _with_total(p: Point) -> arb:
+    """The objective, with one row a cell in all."""
+    assert abs(float(total(p.vector("x"))) - p.n) < 1e-8 * p.n
+    return _refined(p)
+
+
+def _with_total_bound(p: Point) -> arb:
+    """The bound with the multiplier z of the total."""
+    r, y, (z,) = _off(p, p.vector("x")), _released(p), p.multiplier("known").entries()
+    slopes = [2 * dot(column, r) + z for column in p.asked.weighted().transpose().tolist()]
+    least = -balls.greatest([arb(0), *(-own for own in slopes)])
+    return (-2 * dot(r, y) - z * p.n - dot(r, r) + 10 * p.n * least).max(arb(0))
+
+
+def _nearest_with_total(p: Point) -> arb:
+    """By cvxpy."""
+    rows = np.array([[float(v) for v in row] for row in p.asked.weighted().tolist()])
+    x = cp.Variable(p.n, nonneg=True)
+    off = cp.sum_squares(rows @ x - np.array([float(y) for y in _released(p)]))
+    solved(cp.Problem(cp.Minimize(off), [cp.sum(x) == p.n]))
+    found = np.maximum(x.value, 0.0)
+    return total(r * r for r in _off(p, [arb(float(v)) * p.n / arb(float(found.sum())) for v in found]))
+
+
 K = 2  # rows of one person, by default
 RULES = {
     "banded_strategy": Rule(_banded, _banded_bound),
@@ -227,6 +251,7 @@ RULES = {
         lambda p: balls.greatest(_variances(p, p.variable("X"))), _weighed("sensitivity", "accuracy")
     ),
     "refine_counts": Rule(_refined, _refined_bound),
+    "refine_tables": Rule(_with_total, _with_total_bound),
     "toeplitz_strategy": Rule(_filtered, PROGRAMS["p_identity"].proved),
     "user_level_strategy": Rule(
         lambda p: K**2 * total(_variances(p, p.variable("X"))),
@@ -319,6 +344,7 @@ RIVALS: dict[str, Rival] = {
     "lp_strategy": lambda p: _squares(_strategy(p, _sum_of_squares)),
     "minimax_variance": lambda p: balls.greatest(_strategy(p, _largest)),
     "refine_counts": _nearest,
+    "refine_tables": _nearest_with_total,
     "toeplitz_strategy": STRATEGIES["l2_strategy"],
     "user_level_strategy": lambda p: K**2 * total(_strategy(p, sum)),
 }

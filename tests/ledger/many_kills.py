@@ -33,7 +33,7 @@ import mmopt
 from mmopt.answers.private_release import measured
 from mmopt.data import DataVector
 from mmopt.ledger import Bill
-from mmopt.ledger.account import total_spent
+from mmopt.ledger.account import spent
 from tests.ledger.first_format import made_before
 
 WORKLOAD = mmopt.Domain.of(sex=["F", "M"], age=["child", "adult"]).marginal("sex", "age")
@@ -82,8 +82,8 @@ def forked(work: Callable[[], int]) -> int:
 def consistent(ledger: Path, folders: Path) -> Counter[str]:
     """How many entries are in which state; AssertionError where ledger and folders contradict each other."""
     account = mmopt.Ledger.load(ledger).account
-    assert total_spent(account) == sum((entry.spent for entry in account.entries), Fraction(0))
-    assert total_spent(account) <= account.terms.total
+    assert spent(account.entries, None) == sum((entry.spent for entry in account.entries), Fraction(0))
+    assert spent(account.entries, None) <= account.terms.total
     by_number = {entry.number: entry for entry in account.entries}
     seen = Counter[str]()
     for folder in sorted(folders.iterdir()):

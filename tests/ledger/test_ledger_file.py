@@ -15,7 +15,7 @@ import pytest
 
 from mmopt.errors import LedgerError, PrivacyError
 from mmopt.ledger import ledger_file
-from mmopt.ledger.account import Account, Entry, Terms, left, total_spent
+from mmopt.ledger.account import Account, Entry, Terms, left, spent
 from tests.ledger.first_format import made_before
 
 TERMS = Terms("people", "rho", Fraction(1), "add-remove", None, Fraction(1), "2026-01-01T00:00:00+00:00")
@@ -438,7 +438,7 @@ def test_a_ledger_of_the_first_format_is_read_and_upgraded_when_it_is_written(
             assert (len(after.entries), after.entries[1].folder) == (
                 (4, "") if change == "spend" else (3, "there")
             )
-            assert total_spent(after) >= total_spent(account)
+            assert spent(after.entries, None) >= spent(account.entries, None)
             edited(path, "DELETE FROM entries WHERE number > 2", "UPDATE terms SET entries = 2")
             assert "entries after its last were taken away" in refusal(path)
 

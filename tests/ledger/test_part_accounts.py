@@ -26,7 +26,7 @@ import mmopt
 from mmopt.data import data_vector
 from mmopt.errors import PrivacyError
 from mmopt.ledger import Bill, Ledger, ledger_file
-from mmopt.ledger.account import Entry, readings, spent, total_spent
+from mmopt.ledger.account import Entry, readings, spent
 
 DOMAIN = mmopt.Domain.of(sex=["F", "M"])
 
@@ -237,7 +237,7 @@ def test_what_was_spent_under_two_spellings_counts_together(tmp_path: Path) -> N
         ledger_file.spend(path, Entry(0, "", Fraction(1), "", "", part), lambda _: None)
     ledger = Ledger.load(path)
     assert [entry.part for entry in ledger.account.entries] == ["true", "1", "false", "½"]
-    assert total_spent(ledger.account) == 2 and ledger.left == -1.0
+    assert spent(ledger.account.entries, None) == 2 and ledger.left == -1.0
     assert ledger.summary()["left_for_parts"] == {"true": -1.0, "false": 0.0, "½": 0.0}
     assert dict(ledger.rows())["spent"] == "rho 2; MORE THAN THE TOTAL: nothing can be released"
     with pytest.raises(PrivacyError):

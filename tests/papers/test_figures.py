@@ -168,6 +168,13 @@ FIGURES: list[tuple[str, Rows, dict[str, Any], Figure]] = [
         {"y": np.array([-1.0, 3.0])},
         Figure("Lawson and Hanson, chapter 23", "exact", 1.0, PUBLISHED),
     ),
+    # Two counts that have to be the same: both are 1, at (1 + 1)² + (2 - 3)².
+    (
+        "refine_tables",
+        prefix(2),
+        {"y": np.array([-1.0, 3.0]), "K": np.array([[1.0, -1.0]]), "v": np.zeros(1)},
+        Figure("Lawson and Hanson, chapter 20", "exact", 5.0, PUBLISHED),
+    ),
     # Least squares on orthonormal rows at beta = 10; the cells, which R = W takes all the way.
     ("low_rank_reconstruction", prefix(8), {}, Figure(LOW_RANK, "exact", 36 * 10 / 11, ROUNDING)),
     ("low_rank_strategy", prefix(8), {"S": np.eye(8)}, Figure(LOW_RANK, "exact", 36.0, PUBLISHED)),

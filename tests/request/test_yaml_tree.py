@@ -207,7 +207,9 @@ def test_not_utf8(tmp_path: Path) -> None:
 
 
 def test_character_outside_yaml(subtests: pytest.Subtests) -> None:
-    for character in ["\x00", "\x01", "\x1b", "\x7f", "\ufffe", "\ud800"]:
+    """Or one that shows a text in another order."""
+    turning = [*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F]
+    for character in ["\x00", "\x01", "\x1b", "\x7f", "\ufffe", "\ud800", *map(chr, turning)]:
         with subtests.test(ascii(character)):
             with pytest.raises(WorkloadError) as caught:
                 parse_request(f"domain:\n  a{character}b: 1", "w.yaml")

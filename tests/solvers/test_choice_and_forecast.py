@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scs
+from processes import linux_only
 from tolerances import GAP_INTERIOR, ROUNDING
 
 from mmopt import OptionError, Program, SolverError, TooLargeError, Workload, solve
+from mmopt.comparison_process import limited
 from mmopt.compiler import Cone, bind, lower
 from mmopt.solvers import (
     SOLVERS,
@@ -25,12 +27,14 @@ from mmopt.solvers import (
     choose_solver,
     claims,
     forecast,
+    memory_limit,
     missing_cones,
     quickest,
     refuse_too_large,
     run,
     solver_row,
 )
+from mmopt.solvers.choice_and_forecast import too_large
 from mmopt.solvers.conic_problem import ConeBlock, Cones, conic_problem, hand_over
 from mmopt.solvers.nuclear import QUERIES
 
@@ -112,6 +116,15 @@ def test_too_large_names_the_size_and_the_limit() -> None:
         "it has 1 psd cone of size 2000 (from 'objective'); use a first-order solver (scs), "
         "another formulation of the same problem, fewer cells"
     )
+
+
+@linux_only
+def test_the_limit_of_a_task_is_named_where_it_is_less() -> None:
+    needed = forecast(solver_row("clarabel"), [Cone("psd", 10**4, 1, "x")], 10**8)
+    for size, limit in ((2**30, 2**30), (2**60, memory_limit()), (None, memory_limit())):
+        with limited(size):
+            message = str(too_large("p", needed, ""))
+        assert message.endswith(f"the limit here is {limit / 2**30:.0f} GiB")
 
 
 def test_options_that_are_refused(subtests: pytest.Subtests) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from tolerances import GAP_INTERIOR
 
-from mmopt import Program, Workload
+from mmopt import Program, Workload, solve
 from mmopt.compiler import bind, lower
 from mmopt.solvers import SOLVERS, Clock, Iteration, Options, Point, SolverRow, run
 from mmopt.solvers.conic_solvers import LINES, MOST_READ, quiet_output, read_lines, read_log
@@ -125,15 +125,27 @@ def test_lines_that_cannot_be_read_are_left_out() -> None:
     assert read_lines("QOCO", "|  1.5 | 1 | 2 | 3 | 4 |") == []
 
 
-def test_a_long_log_is_thinned_and_keeps_its_end(tmp_path: Path) -> None:
-    log, count = tmp_path / "scs.csv", 5 * MOST_READ + 3
+def test_a_long_log_is_thinned_and_keeps_its_end() -> None:
+    count = 5 * MOST_READ + 3
     rows = [f"{i},{1 / (i + 1)},2,3,4,{i / 10},\n" for i in range(count)]
-    log.write_text("iter,res_pri,res_dual,pobj,dobj,time,\n" + "".join(rows) + "cut off", encoding="utf-8")
-    found = read_log(log, 7.0)
+    found = read_log(["iter,res_pri,res_dual,pobj,dobj,time,\n", *rows, "cut off"], 7.0)
     numbers = [i.number for i in found]
     assert MOST_READ / 2 <= len(found) <= MOST_READ + 1 and numbers[0] == 0
     assert numbers == sorted(set(numbers)) and numbers[-1] >= count - 10
     assert found[1] == Iteration(numbers[1], 7.0 + numbers[1] / 10, 3.0, 4.0, 1 / (numbers[1] + 1), 2.0)
+
+
+def test_a_run_that_is_killed_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    left = []
+    s = solve(
+        Workload.from_matrix(np.tri(4)),
+        "l2_strategy",
+        solver="scs",
+        history=True,
+        progress=lambda point: left.append([*tmp_path.iterdir()]),
+    )
+    assert s.history and left and not any(left)
 
 
 def test_text_from_below_is_dropped_and_pythons_is_kept(capfd: pytest.CaptureFixture[str]) -> None:

@@ -209,6 +209,11 @@ def test_the_multipliers_of_a_shipped_solution_prove_its_bound(name: str) -> Non
     assert bound["grade"] == "proved"
 
 
+def test_a_row_has_the_value_on_the_scale_that_formulations_share() -> None:
+    row = answered(Row(text=Program.load("gamma_f").text, workload={"cells": 3}))["row"]
+    assert row["value"] == pytest.approx(OPTIMUM, rel=GAP) and row["objective"] < 0.5 * OPTIMUM
+
+
 def test_the_bound_off_the_lines_is_read_near_the_point() -> None:
     text = "program p\nchoose\n    x: vector[2] >= 0\nminimize norm(x) + sum(x)\nsubject to\n"
     text += "    one: sum(x) == 1\n    first: x[0] >= 0.75\n"

@@ -48,6 +48,15 @@ VALUES: dict[str, Callable[[Workload, np.random.Generator], dict[str, Any]]] = {
         "low": -rng.uniform(0.0, 0.1, w.n),
         "most": 1000.0,
     },
+    # A sum of counts, and one row in each cell.
+    "refine_tables": lambda w, rng: {
+        "y": 10.0 * rng.normal(size=w.m),
+        "s": rng.uniform(0.5, 2.0, w.m),
+        "K": np.array([[1.0, 1.0, -1.0, 0.0], [0.0, 1.0, 1.0, 1.0]]),
+        "v": np.array([1.0, 3.0]),
+        "low": -rng.uniform(0.0, 0.1, w.n),
+        "most": 1000.0,
+    },
     "separate_weighting": lambda w, rng: {"size": 2.0},
     "user_level_strategy": lambda w, rng: {"k": rng.integers(1, 6)},
     "weighted_l2": lambda w, rng: {"power": rng.uniform(0.0, 2.0)},

@@ -50,6 +50,7 @@ from mmopt.report import (
 from mmopt.report.chart_parts import has_matplotlib
 from mmopt.request import Request
 from mmopt.results import Solution
+from mmopt.workloads.agreeing_tables import refinable_words
 
 # Rows of a refined release that are shown.
 REFINED_ROWS = ("not private", "asked", "refined", "optimum")
@@ -97,7 +98,11 @@ def accuracy(
     tables = (
         accuracy_by_group(plan, confidence),
         accuracy_by_query(plan, confidence),
-        pairs_table(in_order([("chosen", planned.words), *privacy_rows(plan)])),
+        pairs_table(
+            in_order(
+                [("chosen", planned.words), ("refining", refinable_words(plan.workload)), *privacy_rows(plan)]
+            )
+        ),
     )
     answer(as_json, summary, spaced(tables))
     write_files(plan, errors, confidence, out, chart, Path(request.path).name)

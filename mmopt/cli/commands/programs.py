@@ -87,11 +87,9 @@ def show(*, source: str) -> None:
     path = Path(source)
     if not path.is_dir() and (source in program_names() or source.endswith(".program")):
         raise OptionError(f"'{source}' is a program", hint=f"write: mmopt explain {source}")
-    (_show_solution if source.lower().endswith(".npz") else _show_release)(path)
-
-
-def _show_solution(path: Path) -> None:
-    """Print the figures of a saved solution, and its history."""
+    if not source.lower().endswith(".npz"):
+        _show_release(path)
+        return
     saved = Solution.load(path)
     put(pairs_table(saved.rows()))
     if saved.history:

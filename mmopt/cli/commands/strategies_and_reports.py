@@ -397,8 +397,8 @@ def templates(
     answer(as_json, summary, [templates_table(places, *bound, stated)])
     if out is not None:
         best = places[0]
-        saved = optimised[best.norm].solution(queries, best.candidate).save(out)
-        note(f"saved: {saved} ({best.candidate.template})")
+        solution = optimised[best.norm].solution(queries, best.candidate)
+        note(f"saved: {solution.save(out)} ({best.candidate.template})")
 
 
 def certify(

@@ -46,6 +46,7 @@ from mmopt.report.table_style import (
 from mmopt.request.workload_file_and_arguments import default_words
 from mmopt.strategies import ADD_REMOVE
 from mmopt.workloads import Bins, Categories, attribute_uses
+from mmopt.workloads.agreeing_tables import refinable_words
 
 MOST_CELLS_LISTED = 10**9
 SKIP = "skip"  # the form of a column that is left out
@@ -314,6 +315,7 @@ def _check_workload(path: str, cells: bool, data: str | None, table: str | None)
                     ("not covered", not_covered(workload, request.neighbours or ADD_REMOVE)),
                     *([("normalised", NORMALISED)] if workload.is_normalised else []),
                     ("default program", default_words(workload, request.privacy)),
+                    ("refining", refinable_words(workload)),
                     ("hash", f"{workload.hash[:16]}…"),
                 ]
             )

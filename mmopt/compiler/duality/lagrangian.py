@@ -280,8 +280,7 @@ class Nodes:
         for i in range(repeated.dim.value(self.instance.sizes())) if repeated else [None]:
             items: Items = () if i is None or repeated is None else ((repeated.index, i),)
             sides = tuple(self.place(e, decided.scope, items) for e in decided.pair or _in_order(r))
-            op = ">>" if r.op == "<<" else r.op
-            self.lines.append(ReadLine(decided.constraint.name, i, op, sides))
+            self.lines.append(ReadLine(decided.constraint.name, i, ">>" if r.op == "<<" else r.op, sides))
 
     def add_entries(self, name: str, r: Relation, left: Entries, right: Entries, scope: Scope) -> None:
         """Add a line for two indices, or with a condition: between the entries that it selects."""
@@ -439,8 +438,9 @@ class _Reading:
             case "variable":
                 self.residuals[node.name] = bar
             case "index":
-                shape = self.nodes.all[node.arguments[0]].shape
-                self.hand(node.arguments[0], _scattered(bar, node.at, shape))
+                self.hand(
+                    node.arguments[0], _scattered(bar, node.at, self.nodes.all[node.arguments[0]].shape)
+                )
             case "entries" | "block":
                 parts = map(Ball, self.nodes.parts(node, bar.mid), self.nodes.parts(node, bar.rad))
                 for argument, part in zip(node.arguments, parts, strict=True):
@@ -489,8 +489,7 @@ def affine_bound(nodes: Nodes, multipliers: Multipliers, slopes: Slopes) -> Affi
     TimeLimitError as ``require_time``.
     """
     reading = _Reading(nodes, slopes)
-    sign = 1.0 if nodes.instance.program.sense == "minimize" else -1.0
-    reading.hand(nodes.objective, exact(sign))
+    reading.hand(nodes.objective, exact(1.0 if nodes.instance.program.sense == "minimize" else -1.0))
     for one in nodes.lines:
         if one.name in multipliers:
             y = multipliers[one.name]

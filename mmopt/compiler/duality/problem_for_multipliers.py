@@ -473,8 +473,9 @@ class LoweredNodes:
             matrix = np.array([[entries[0], entries[1]], [entries[1], entries[2]]]) * self.size
             return np.moveaxis(matrix, 2, 0).reshape(*shape, 2, 2)
 
-        lowered = self.cp.SOC(self.inside(a + c, 2.0), self.cp.vstack([2 * b, a - c]), axis=0)
-        return self.dual(lowered, convert)
+        return self.dual(
+            self.cp.SOC(self.inside(a + c, 2.0), self.cp.vstack([2 * b, a - c]), axis=0), convert
+        )
 
 
 def lower_node_by_node(

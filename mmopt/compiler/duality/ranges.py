@@ -302,8 +302,7 @@ def _tangents(
 
 def _has_others(p: Ball, entry: tuple[int, ...]) -> bool:
     """Whether entries other than this one, or none, may differ from 0."""
-    used = (p.mid != 0) | (p.rad != 0)
-    return not p.mid[entry] or np.count_nonzero(used) != 1
+    return not p.mid[entry] or np.count_nonzero((p.mid != 0) | (p.rad != 0)) != 1
 
 
 def _ends(p: Ball, c: Ball, end: Array) -> tuple[Array, Array]:
@@ -477,8 +476,7 @@ class _Ranges:
         """Narrow all ranges once: values by arguments, sides by lines, then arguments by values."""
         require_time()
         for place, node in enumerate(self.nodes.all):
-            derived = self.forward(node)
-            if derived is not None:
+            if (derived := self.forward(node)) is not None:
                 self.narrow(place, derived)
         minimized = self.nodes.instance.program.sense == "minimize"
         level = Range(NO_LOW, np.asarray(self.level))
@@ -538,10 +536,11 @@ class _Ranges:
             yield from zip(node.arguments, _BACKWARD[node.name](value, *ranges, **node.options), strict=False)
         elif node.name == "matmul":
             yield self.factor(node, value)
-        elif not np.isfinite(ranges[0].largest).all():  # finite ones are good enough
-            narrowed = range_of_argument(self.nodes, node, value)
-            if narrowed is not None:
-                yield first, narrowed
+        elif (
+            not np.isfinite(ranges[0].largest).all()  # finite ones are good enough
+            and (narrowed := range_of_argument(self.nodes, node, value)) is not None
+        ):
+            yield first, narrowed
 
     def turned(self, node: Node, value: Range) -> tuple[Range, Range, Range, bool]:
         """Both factors of a matrix product and its value, with the constant one as a matrix on the left.
@@ -747,8 +746,9 @@ def ranges_of(nodes: Nodes, level: float) -> tuple[Mapping[str, Range], Range]:
                 break
         if not narrowing.joint():
             break
-    spans = {name: narrowing.ranges[place] for name, place in places.items()}
-    return spans, narrowing.ranges[nodes.objective]
+    return {name: narrowing.ranges[place] for name, place in places.items()}, narrowing.ranges[
+        nodes.objective
+    ]
 
 
 DIFFERENCE_STEP = 1e-3  # of the size of the point, or 1: by which R is differentiated

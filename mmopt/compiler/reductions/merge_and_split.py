@@ -113,15 +113,15 @@ def merge_cells(instance: Instance, traits: Traits) -> MergeCells | None:
     """Merge attribute by attribute where that is possible, so that products stay products; else cells."""
     workload = instance.workload
     classes = workload.cell_classes
-    if int((classes < 0).sum()) and not traits.acts.allows(DROP_CELLS):
+    has_to_stay = bool((classes < 0).any()) and not traits.acts.allows(DROP_CELLS)
+    if has_to_stay or int(classes.max()) + 1 == workload.n:
         return None
-    if int(classes.max()) + 1 == workload.n:
-        return None
-    reduced = _by_attribute(workload)
-    if reduced is None:
+    if (reduced := _by_attribute(workload)) is None:
         if workload.m * workload.n > MOST_QUERY_ENTRIES:
             return None
-        reduced = _by_cell(workload, classes)
+        first = _first(classes)
+        rows = np.vstack([block.rows(0, block.m)[:, first] for block in workload.blocks])
+        reduced = Workload.from_matrix(rows, workload.targets, workload.weights), classes
     merged, classes = reduced
     text = f"merge cells: {workload.n:,} -> {counted(merged.n, 'cell')}"
     if left := int((classes < 0).sum()):
@@ -135,13 +135,6 @@ def _first(classes: Ints) -> Ints:
     """The first cell of each class."""
     labels, first = np.unique(classes, return_index=True)
     return np.asarray(first[labels >= 0])
-
-
-def _by_cell(workload: Workload, classes: Ints) -> tuple[Workload, Ints]:
-    """The queries, as a matrix, on the first cell of each class; and the classes."""
-    first = _first(classes)
-    rows = np.vstack([block.rows(0, block.m)[:, first] for block in workload.blocks])
-    return Workload.from_matrix(rows, workload.targets, workload.weights), classes
 
 
 def _by_attribute(workload: Workload) -> tuple[Workload, Ints] | None:

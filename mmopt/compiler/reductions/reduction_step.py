@@ -129,9 +129,12 @@ def reducible(instance: Instance) -> bool:
     Strategies of parts are put together by their largest columns.
     """
     program = instance.program
-    if instance.neighbours != ADD_REMOVE:
-        return False
-    if program.problem_class != "convex" or program.adoption is None or program.certificate is None:
+    if (
+        instance.neighbours != ADD_REMOVE
+        or program.problem_class != "convex"
+        or program.adoption is None
+        or program.certificate is None
+    ):
         return False
     return not program.adoption.strategy.dims[0].symbols & set(instance.sizes())
 

@@ -118,8 +118,7 @@ def by_components(
         return None
     sources = _sources(checked, givens)
     most = min(LARGEST_COMPONENT * workload.n, math.inf if largest is None else largest)
-    split = symmetry(workload, bool(sources & TARGET_SOURCES), most)
-    if split is None:
+    if (split := symmetry(workload, bool(sources & TARGET_SOURCES), most)) is None:
         return None
     if basis is not None:
         split = split.in_basis(basis)

@@ -13,19 +13,24 @@ from typing import Any, cast
 
 import numpy as np
 
-from mmopt.compiler import Instance, is_shipped
-from mmopt.compiler.bind import is_proved
-from mmopt.compiler.duality.lagrangian import (
+from mmopt.compiler import (
     AffineBound,
+    Instance,
     Multipliers,
     Nodes,
+    Range,
     Slopes,
     affine_bound,
     into_cones,
+    is_in_no_cone,
+    is_proved,
+    is_shipped,
     nodes_of,
+    ranges_by_cuts,
+    ranges_of,
+    without_remainder,
 )
-from mmopt.compiler.duality.problem_for_multipliers import without_remainder
-from mmopt.compiler.duality.ranges import Range, is_in_no_cone, ranges_by_cuts, ranges_of, times, total
+from mmopt.compiler.duality.ranges import times, total
 from mmopt.driver.judge.charge_rounded_queries import balls_of_names, charged_bound, is_estimated
 from mmopt.errors import ResultError
 from mmopt.language.syntax.syntax_tree import Declaration
@@ -316,8 +321,7 @@ def _not_proved(instance: Instance, names: Callable[[str], Any]) -> str:
     program = instance.program
     declared = [*program.givens, *(p.declared for p in program.parameters if p.declared is not None)]
     # A Gram matrix of the workload is one but for its rounding, which is judged apart.
-    passed = [d.name for d in declared if d.kind == "psd" and (d.name in instance.passed or not d.source)]
-    for name in passed:
+    for name in [d.name for d in declared if d.kind == "psd" and (d.name in instance.passed or not d.source)]:
         if not ball_functions.is_semidefinite(balls.exact(instance.env[name])):
             return f"'{name}' is declared psd, which is not proved of its numbers"
     doubtful = [

@@ -268,8 +268,7 @@ def charged(
     its bound, by rounding. ``rounded``: misses that the rounding of an evaluation may hide count, too; else
     a constant objective stays as it is.
     """
-    objective = instance.checked.objective
-    is_constant = objective is not None and objective.is_constant
+    is_constant = instance.checked.objective is not None and instance.checked.objective.is_constant
     if point.after > FEASIBLE or not (rounded or (point.after > 0 and not is_constant)):
         return point
     worth, chosen = 0.0, frozenset(point.variables)

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance, bind
-from mmopt.compiler.reductions import by_components, by_sectors, by_sets
+from mmopt.compiler import Instance, bind, by_components, by_sectors, by_sets
 from mmopt.driver.judge.score_and_meaning import bound_of
 from mmopt.errors import UnsuitableError
 from mmopt.language import shipped

@@ -364,8 +364,7 @@ def _recorded_lines(instance: Instance, values: Mapping[str, Any]) -> Iterator[t
             continue
         whole, count = together_at(c, env), c.family.dim.value(env)
         if whole is not None:
-            joined = Apply("sub", (whole[0].left, whole[0].right), c.span)
-            yield c.relation.op, Tape(joined, env, chosen)
+            yield c.relation.op, Tape(Apply("sub", (whole[0].left, whole[0].right), c.span), env, chosen)
         elif count <= MOST_TAPES:
             indices = ({c.family.index: i} for i in range(count))
             yield from ((c.relation.op, Tape(written, {**env, **index}, chosen)) for index in indices)

@@ -127,15 +127,6 @@ class UnionTerms:
         sides = [Side.of(factors) for factors in zip(*(p.factors for p in products), strict=True)]
         return UnionTerms(tuple(sides), np.array([p.weight for p in products]))
 
-    def gram_of_attribute(self, errors: Sequence[Array], at: int) -> Array:
-        """The Gram matrix that attribute ``at`` faces while the errors of the others stay.
-
-        errors : for each attribute tr(Gⱼ (AᵀA)⁻¹) of every product, (products,).
-        """
-        return self.sides[at].gram(
-            self.weights * np.prod([e for i, e in enumerate(errors) if i != at], axis=0)
-        )
-
 
 GAP = 1e-7  # of the convex problem of one attribute
 
@@ -272,9 +263,10 @@ def _factors_from(
         for at in rng.permutation(len(terms.sides)).tolist():
             side = terms.sides[at]
             if time.monotonic() < end and side.size > 1:
-                factors[at] = factors[at].improved(
-                    side, terms.gram_of_attribute(errors, at), count, int(rng.integers(2**31))
-                )
+                # The Gram matrix that the attribute faces while the errors of the others stay.
+                others = np.prod([e for i, e in enumerate(errors) if i != at], axis=0)
+                gram = side.gram(terms.weights * others)
+                factors[at] = factors[at].improved(side, gram, count, int(rng.integers(2**31)))
             errors[at] = factors[at].errors(side)
         now = float(terms.weights @ np.prod(errors, axis=0))
         is_settled = not now < before * (1.0 - ROUND_SETTLED)

@@ -3,7 +3,7 @@
 A rule takes the arguments, the value and the derivative ``bar`` of some number by the value (of its
 shape), and gives that number's derivative by each argument (of its shape): Giles 2008, An extended
 collection of matrix derivative results, has the matrix ones with their proofs. Where an atom has no
-derivative (abs at 0, max between equals) it is a subgradient.
+derivative (abs at 0, max between equals) it is a subgradient. Rules of one line stand in the table's rows.
 
 abs, max and min can be rounded off: with ``rounding`` mu > 0 they are sqrt(x² + mu²) and mu times the
 logarithm of the sum of exp(±x / mu), which differ from them by at most mu (mu log of the number of
@@ -14,43 +14,22 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logsumexp as log_sum_exp, softmax
+from scipy.special import logsumexp as log_sum_exp, softmax
 
-from mmopt.numerics.arrays import Array
-from mmopt.numerics.float_functions import eigh
+from mmopt.numerics import Array, eigh
 
 # The derivative of a square root at 0 is infinite; a large number takes its place.
 LEAST_ROOT = 1e-100
 
 
-def _fit(bar: Any, a: Any) -> Any:
+def fitted(bar: Any, a: Any) -> Any:
     """``bar`` in the shape of ``a``: a number that was spread over an array collects all of it."""
     return bar if np.ndim(a) or not np.ndim(bar) else np.sum(bar)
 
 
-def _spread(reduced: Any, axis: int | None) -> Any:
+def spread(reduced: Any, axis: int | None) -> Any:
     """A value reduced along an axis, in a shape that spreads over the entries that it was computed from."""
     return reduced if axis is None else np.expand_dims(reduced, axis)
-
-
-def add(a: Any, b: Any, value: Any, bar: Any) -> tuple[Any, Any]:
-    return _fit(bar, a), _fit(bar, b)
-
-
-def sub(a: Any, b: Any, value: Any, bar: Any) -> tuple[Any, Any]:
-    return _fit(bar, a), _fit(-bar, b)
-
-
-def neg(a: Any, value: Any, bar: Any) -> tuple[Any]:
-    return (-bar,)
-
-
-def mul(a: Any, b: Any, value: Any, bar: Any) -> tuple[Any, Any]:
-    return _fit(bar * b, a), _fit(bar * a, b)
-
-
-def div(a: Any, b: Any, value: Any, bar: Any) -> tuple[Any, Any]:
-    return _fit(bar / b, a), _fit(-bar * value / b, b)
 
 
 def power(a: Any, b: float, value: Any, bar: Any) -> tuple[Any, float]:
@@ -63,33 +42,7 @@ def matmul(a: Array, b: Array, value: Any, bar: Any) -> tuple[Array, Array]:
         return bar * b, bar * a
     if a.ndim == 1:
         return b @ bar, np.outer(a, bar)
-    if b.ndim == 1:
-        return np.outer(bar, b), a.T @ bar
-    return bar @ b.T, a.T @ bar
-
-
-def transpose(a: Any, value: Any, bar: Any) -> tuple[Any]:
-    return (np.transpose(bar),)
-
-
-def total(a: Any, value: Any, bar: Any, axis: int | None = None) -> tuple[Array]:
-    return (np.broadcast_to(_spread(bar, axis), np.shape(a)),)
-
-
-def trace(a: Array, value: Any, bar: Any) -> tuple[Array]:
-    return (bar * np.eye(len(a)),)
-
-
-def diag(a: Array, value: Array, bar: Array) -> tuple[Array]:
-    return (np.diag(bar),)
-
-
-def toeplitz(a: Array, value: Array, bar: Array) -> tuple[Array]:
-    return (np.array([np.trace(bar, -k) for k in range(len(a))]),)
-
-
-def inv(a: Array, value: Array, bar: Array) -> tuple[Array]:
-    return (-value.T @ bar @ value.T,)
+    return np.outer(bar, b) if b.ndim == 1 else bar @ b.T, a.T @ bar
 
 
 def root(a: Array, value: Array, bar: Array) -> tuple[Array]:
@@ -118,35 +71,6 @@ def polar(a: Array, value: Array, bar: Array) -> tuple[Array]:
     return (u @ ((inside - inside.T) / np.add.outer(s, s)) @ vt,)
 
 
-def sqrt(a: Any, value: Any, bar: Any) -> tuple[Any]:
-    return (bar / (2.0 * np.maximum(value, LEAST_ROOT)),)
-
-
-def exp(a: Any, value: Any, bar: Any) -> tuple[Any]:
-    return (bar * value,)
-
-
-def log(a: Any, value: Any, bar: Any) -> tuple[Any]:
-    return (bar / a,)
-
-
-def logistic(a: Any, value: Any, bar: Any) -> tuple[Any]:
-    return (bar * expit(a),)
-
-
-def logsumexp(a: Array, value: Any, bar: Any, axis: int | None = None) -> tuple[Array]:
-    return (_spread(bar, axis) * softmax(a, axis=axis),)
-
-
-def rounded_abs(a: Any, rounding: float) -> Any:
-    """The absolute value rounded off: sqrt(a² + rounding²)."""
-    return np.hypot(a, rounding)
-
-
-def absolute(a: Any, value: Any, bar: Any, rounding: float = 0.0) -> tuple[Any]:
-    return (bar * (a / value if rounding else np.sign(a)),)
-
-
 def rounded_extreme(sign: int) -> Callable[..., Any]:
     """The function for the largest (1) or smallest (-1) entry, rounded off."""
 
@@ -163,9 +87,9 @@ def extreme(sign: int) -> Callable[..., tuple[Array]]:
         if rounding:
             weights = softmax(sign * np.asarray(a) / rounding, axis=axis)
         else:
-            at = (np.asarray(a) == _spread(value, axis)).astype(float)
+            at = (np.asarray(a) == spread(value, axis)).astype(float)
             weights = at / at.sum(axis=axis, keepdims=axis is not None)
-        return (_spread(bar, axis) * weights,)
+        return (spread(bar, axis) * weights,)
 
     return rule
 
@@ -175,27 +99,19 @@ def larger(sign: int) -> Callable[..., tuple[Any, Any]]:
 
     def rule(a: Any, b: Any, value: Any, bar: Any) -> tuple[Any, Any]:
         share = (1.0 + sign * np.sign(np.subtract(a, b))) / 2
-        return _fit(bar * share, a), _fit(bar * (1.0 - share), b)
+        return fitted(bar * share, a), fitted(bar * (1.0 - share), b)
 
     return rule
 
 
 def length(a: Array, value: Any, bar: Any, axis: int | None = None) -> tuple[Array]:
     """The gradient of the root of a sum of squares; 0 where that is 0."""
-    return (_spread(bar / np.where(np.asarray(value) > 0, value, 1.0), axis) * a,)
-
-
-def norm_one(a: Array, value: Any, bar: Any, axis: int | None = None) -> tuple[Array]:
-    return (_spread(bar, axis) * np.sign(a),)
+    return (spread(bar / np.where(np.asarray(value) > 0, value, 1.0), axis) * a,)
 
 
 def norm_inf(a: Array, value: Any, bar: Any, axis: int | None = None) -> tuple[Array]:
     (weights,) = extreme(1)(np.abs(a), value, bar, axis=axis)
     return (weights * np.sign(a),)
-
-
-def logdet(a: Array, value: Any, bar: Any) -> tuple[Array]:
-    return (bar * np.linalg.inv(a).T,)
 
 
 def extreme_eigenvalue(at: int) -> Callable[..., tuple[Array]]:
@@ -215,12 +131,4 @@ def sigma_max(a: Array, value: Any, bar: Any) -> tuple[Array]:
 
 def huber(a: Any, limit: Any, value: Any, bar: Any) -> tuple[Any, Any]:
     near = np.clip(a, -limit, limit)  # where the loss is a square
-    return 2.0 * bar * near, _fit(bar * 2.0 * (np.abs(a) - np.abs(near)), limit)
-
-
-def entropy(a: Any, value: Any, bar: Any) -> tuple[Any]:
-    return (-bar * (np.log(a) + 1.0),)
-
-
-def rel_entropy(a: Any, b: Any, value: Any, bar: Any) -> tuple[Any, Any]:
-    return _fit(bar * (np.log(np.divide(a, b)) + 1.0), a), _fit(-bar * np.divide(a, b), b)
+    return 2.0 * bar * near, fitted(bar * 2.0 * (np.abs(a) - np.abs(near)), limit)

@@ -98,8 +98,7 @@ _Stack = tuple[list[int], Any]
 
 def _stacked(system: Any, atom: str, args: Sequence[Any], tuples: Sequence[Parts]) -> _Stack:
     """The parts that are numbers in all arguments, and what the atom makes of them in one vector."""
-    small = _small(system, atom, tuples)
-    if not small:
+    if not (small := _small(system, atom, tuples)):
         return small, None
     stacks = (system.stack([a[at] for at in small]) if isinstance(a, tuple) else a for a in args)
     return small, system.row(atom).on_entry(system, *stacks)
@@ -108,8 +107,7 @@ def _stacked(system: Any, atom: str, args: Sequence[Any], tuples: Sequence[Parts
 def _quotients(system: Any, left: Parts | None, matrix: Parts, right: Parts | None) -> _Stack:
     """The parts of ``left @ inv(matrix) @ right`` that are numbers, and their values in one vector."""
     sides = [side for side in (left, right) if side is not None]
-    small = _small(system, "inv", [matrix, *sides])
-    if not small:
+    if not (small := _small(system, "inv", [matrix, *sides])):
         return small, None
     top = system.exact(1.0)
     for side in sides:
@@ -151,11 +149,6 @@ def _small(system: Any, atom: str, tuples: Sequence[Parts]) -> list[int]:
     return [at for at, value in zip(small, low.tolist(), strict=True) if value > 0]
 
 
-def _is_number(value: Any) -> bool:
-    """Whether a value is one number, plain or a ball."""
-    return not is_structured(value) and not np.shape(value)
-
-
 def require_same_space(one: Space, other: Space, atom: str) -> None:
     """ProgramError unless the spaces have the same components."""
     if not one.matches(other):
@@ -172,7 +165,8 @@ def _first_of_kind(kind: type, atom: str, args: Sequence[Any]) -> Any:
     Raises ProgramError where two are on different spaces.
     """
     first = next((a for a in args if isinstance(a, kind)), None)
-    if first is None or not all(isinstance(a, kind) or _is_number(a) for a in args):
+    others = [a for a in args if not isinstance(a, kind)]
+    if first is None or any(is_structured(a) or np.shape(a) for a in others):
         return None
     for other in args:
         for name in SPACES[kind] if isinstance(other, kind) else ():
@@ -266,8 +260,7 @@ def soft_max(system: Any, atom: str, a: Any) -> Any:
     """The soft maximum of the levels, each raised by the logarithm of how often it occurs."""
     if not isinstance(a, Level):
         return None
-    sizes = system.call("log", system.count(_sizes(a.space)))
-    return system.call(atom, system.call("add", a.values, sizes))
+    return system.call(atom, system.call("add", a.values, system.call("log", system.count(_sizes(a.space)))))
 
 
 def diag(system: Any, atom: str, a: Split | Level) -> Split | Level:
@@ -361,8 +354,7 @@ def _on_vectors(system: Any, atom: str, args: tuple[Any, ...]) -> Any:
         case "sqrt", (Measure() as d,):
             return RootOfMeasure(d.space, d)
         case "sum", (Measure() as d,):
-            total = d.moments.total
-            return total if isinstance(system.exact(0.0), Ball) else float(total.mid)
+            return d.moments.total if isinstance(system.exact(0.0), Ball) else float(d.moments.total.mid)
     return None
 
 
@@ -381,13 +373,12 @@ def times_root(system: Any, matrix: Split, root: RootOfMeasure) -> Split | Weigh
     require_same_space(matrix.columns, root.space, "matmul")
     lower = [part.lower if isinstance(part, Ball) else part for part in matrix.parts]
     assert isinstance(root.space, Spanned)
-    least = root.space.root_trace(lower, root.measure.mixture)
-    if least is not None:
+    if (least := root.space.root_trace(lower, root.measure.mixture)) is not None:
         return WeighedQueries(root.space, system.exact(np.asarray(least)))
-    moments = root.measure.moments
-    parts = on_every_part(system, "matmul", matrix.parts, tuple(map(system.exact, moments.roots)))
+    roots = tuple(map(system.exact, root.measure.moments.roots))
+    parts = on_every_part(system, "matmul", matrix.parts, roots)
     if isinstance(parts[0], Ball):
-        parts = tuple(map(_widened, parts, moments.offs))
+        parts = tuple(map(_widened, parts, root.measure.moments.offs))
     return Split(matrix.rows, matrix.columns.abstract(matrix.columns.dims), parts)
 
 

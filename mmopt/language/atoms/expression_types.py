@@ -95,7 +95,7 @@ class Curvature(Enum):
     AFFINE = "affine"
     CONVEX = "convex"
     CONCAVE = "concave"
-    UNKNOWN = "neither convex nor concave"
+    UNKNOWN = "neither convex nor concave by the rules"
 
     def __neg__(self) -> Curvature:
         return {Curvature.CONVEX: Curvature.CONCAVE, Curvature.CONCAVE: Curvature.CONVEX}.get(self, self)
@@ -161,7 +161,7 @@ class Type:
 
     @property
     def is_broken(self) -> bool:
-        """Whether it is neither convex nor concave."""
+        """Whether the rules know it neither as convex nor as concave."""
         return self.curvature is Curvature.UNKNOWN
 
     @property

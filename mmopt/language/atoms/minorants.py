@@ -47,9 +47,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from mmopt.numerics import ball_functions, balls, float_functions
-from mmopt.numerics.arrays import Array
-from mmopt.numerics.balls import Ball, exact
+from mmopt.numerics import Array, Ball, ball_functions, balls, exact, float_functions
 
 # c and, for each argument, p; None for a constant argument, whose part is in c.
 Minorant = tuple[Ball, tuple[Ball | None, ...]]
@@ -107,18 +105,6 @@ def _tame(guess: Any) -> Array:
 # -- affine atoms: the adjoint
 
 
-def add(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
-    return NOTHING, (fitted(bar, near.points[0]), fitted(bar, near.points[1]))
-
-
-def sub(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
-    return NOTHING, (fitted(bar, near.points[0]), fitted(balls.neg(bar), near.points[1]))
-
-
-def neg(bar: Ball, near: Near, a: Ball | None) -> Minorant:
-    return NOTHING, (balls.neg(bar),)
-
-
 def mul(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
     if a is not None:
         return NOTHING, (None, fitted(balls.mul(bar, a), near.points[1]))
@@ -135,29 +121,15 @@ def matmul(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
     if a.mid.ndim == 2:
         return NOTHING, (None, balls.matmul(balls.transpose(a), bar))
     # A number, or a row: bar times a.
-    return NOTHING, (None, balls.mul(bar, a) if np.ndim(near.points[1]) == 1 else _outer(a, bar))
-
-
-def _outer(a: Ball, b: Ball) -> Ball:
-    """The outer product of two vectors."""
-    return balls.mul(a[:, None], b[None, :])
-
-
-def transpose(bar: Ball, near: Near, a: Ball | None) -> Minorant:
-    return NOTHING, (balls.transpose(bar),)
+    return NOTHING, (
+        None,
+        balls.mul(bar, a) if np.ndim(near.points[1]) == 1 else balls.mul(a[:, None], bar[None, :]),
+    )
 
 
 def total(bar: Ball, near: Near, a: Ball | None, axis: int | None = None) -> Minorant:
     wide, shape = spread(bar, axis), np.shape(near.points[0])
     return NOTHING, (Ball(np.broadcast_to(wide.mid, shape), np.broadcast_to(wide.rad, shape)),)
-
-
-def trace(bar: Ball, near: Near, a: Ball | None) -> Minorant:
-    return NOTHING, (balls.mul(bar, exact(np.eye(len(near.points[0])))),)
-
-
-def diag(bar: Ball, near: Near, a: Ball | None) -> Minorant:
-    return NOTHING, (balls.diag(bar),)
 
 
 # -- entry by entry: tangents
@@ -366,9 +338,7 @@ def root(bar: Ball, near: Near, a: Ball | None) -> Minorant:
 
 def _split(p: Ball, near: Near, at: int, value: Ball | None) -> tuple[Ball, Ball | None]:
     """The share in the constant c of a constant argument (``value``), or the p of one that is chosen."""
-    if value is not None:
-        return balls.mul(p, value), None
-    return NOTHING, fitted(p, near.points[at])
+    return (NOTHING, fitted(p, near.points[at])) if value is None else (balls.mul(p, value), None)
 
 
 def _both(one: Ball, two: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
@@ -420,15 +390,17 @@ def _of_dual(
     return NOTHING, (Ball(np.where(z == 0, 0.0, p.mid), np.where(z == 0, 0.0, p.rad)),)
 
 
-def _length(a: Ball, axis: int | None) -> Ball:
-    return balls.sqrt(balls.total(balls.mul(a, a), axis=axis))
-
-
 def length(bar: Ball, near: Near, a: Ball | None, axis: int | None = None) -> Minorant:
     """The rule of Euclidean norms, and of the Frobenius norm."""
     point = np.nan_to_num(near.points[0])
     sizes = np.linalg.norm(point) if axis is None else np.linalg.norm(point, axis=axis, keepdims=True)
-    return _of_dual(bar, near, axis, point / np.where(sizes > 0, sizes, 1.0), _length)
+    return _of_dual(
+        bar,
+        near,
+        axis,
+        point / np.where(sizes > 0, sizes, 1.0),
+        lambda z, axis: balls.sqrt(balls.total(balls.mul(z, z), axis=axis)),
+    )
 
 
 def norm_inf(bar: Ball, near: Near, a: Ball | None, axis: int | None = None) -> Minorant:
@@ -469,8 +441,7 @@ def logdet(bar: Ball, near: Near, a: Ball | None) -> Minorant:
     """
     slope = slope_of(bar, near)
     n = len(slope)
-    point = float_functions.psd_floor(_tame(near.points[0]))
-    for tried in (slope, float_functions.inv(point), np.eye(n)):
+    for tried in (slope, float_functions.inv(float_functions.psd_floor(_tame(near.points[0]))), np.eye(n)):
         k = exact((tried + tried.T) / 2)
         volume = ball_functions.log_determinant(k)
         if np.isfinite(volume.rad):
@@ -603,8 +574,7 @@ def eigenvalue(sign: int) -> Callable[..., Minorant]:
 def kron(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
     """For each entry of the chosen factor, the products of the other one's entries with ``bar`` added up."""
     (m, n), (p, q) = map(np.shape, near.points)
-    wide = ball_functions.kron(a or exact(np.ones((m, n))), b or exact(np.ones((p, q))))
-    product = balls.mul(bar, wide)
+    product = balls.mul(bar, ball_functions.kron(a or exact(np.ones((m, n))), b or exact(np.ones((p, q)))))
     parts = Ball(product.mid.reshape(m, p, n, q), product.rad.reshape(m, p, n, q))
     rows = balls.total(parts, axis=0 if a else 1)
     return NOTHING, (None, balls.total(rows, axis=1)) if a else (balls.total(rows, axis=2), None)

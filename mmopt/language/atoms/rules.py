@@ -121,9 +121,7 @@ def mul(a: Type, b: Type) -> Type:
     out = replace(_broadcast(a, b, a.sign * b.sign), psd=scalar_psd or (a.psd and b.psd))
     if a.is_constant:
         return _scaled(out, a, b)
-    if b.is_constant:
-        return _scaled(out, b, a)
-    return out.broken(a.why or b.why or TWO_CHOSEN)
+    return _scaled(out, b, a) if b.is_constant else out.broken(a.why or b.why or TWO_CHOSEN)
 
 
 def div(a: Type, b: Type) -> Type:
@@ -488,33 +486,40 @@ def logdet(a: Type) -> Type:
     )
 
 
-def _given(what: str, type_of: Callable[..., Type]) -> Rule:
+def _given(what: str) -> Callable[[Rule], Rule]:
     """A rule for what is given only; of what is chosen the curvature is lost, and ``what`` names the atom."""
 
-    def rule(*args: Type) -> Type:
-        out = type_of(*args)
-        return out if all(a.is_constant for a in args) else out.broken(f"{what} what is chosen")
+    def of_given(type_of: Rule) -> Rule:
+        def rule(*args: Type) -> Type:
+            out = type_of(*args)
+            return out if all(a.is_constant for a in args) else out.broken(f"{what} what is chosen")
 
-    return rule
+        return rule
+
+    return of_given
 
 
-def _pinv(a: Type) -> Type:
+@_given("a pseudo-inverse of")
+def pinv(a: Type) -> Type:
     rows, columns = _sides(a, "pinv")
     return matrix(columns, rows, psd=a.psd, symmetric=a.symmetric)
 
 
-def _polar(a: Type) -> Type:
+@_given("the polar factor of")
+def polar(a: Type) -> Type:
     """The polar factor of a psd matrix is psd where that is invertible; otherwise it need not be."""
     n = _square(a, "polar")
     return matrix(n, n)
 
 
-def _rank(a: Type) -> Type:
+@_given("a rank of")
+def rank(a: Type) -> Type:
     _sides(a, "rank")
     return replace(SCALAR, sign=1)
 
 
-def _stack(a: Type, b: Type) -> Type:
+@_given("a stack of")
+def stack(a: Type, b: Type) -> Type:
     _require(
         a.is_matrix and b.is_matrix and a.dims[1] == b.dims[1],
         f"stack puts {a.shape} on {b.shape}: both need as many columns",
@@ -522,7 +527,8 @@ def _stack(a: Type, b: Type) -> Type:
     return matrix(UNKNOWN_ROWS, a.dims[1])  # rows of zeros are left out
 
 
-def _used_rows(a: Type, b: Type) -> Type:
+@_given("rows picked by")
+def used_rows(a: Type, b: Type) -> Type:
     _require(
         a.is_matrix and b.is_vector and a.dims[0] == b.dims[0],
         f"used_rows takes a matrix and a number per row, not {a.shape} and {b.shape}",
@@ -530,7 +536,8 @@ def _used_rows(a: Type, b: Type) -> Type:
     return matrix(UNKNOWN_ROWS, a.dims[1])
 
 
-def _support(a: Type) -> Type:
+@_given("a support of")
+def support(a: Type) -> Type:
     _require(a.is_vector, f"support needs a vector, this is {a.shape}")
     return column(a.dims[0], sign=1)
 
@@ -538,43 +545,33 @@ def _support(a: Type) -> Type:
 def groups(kind: str) -> Rule:
     """A rule for rows of 0 and 1 that mark which entries of a vector belong together."""
 
+    @_given("groups of")
     def type_of(a: Type, b: Type) -> Type:
         _require(
             a.is_vector and b.is_scalar, f"{kind} takes a vector and a number, not {a.shape} and {b.shape}"
         )
         return matrix(UNKNOWN_ROWS, a.dims[0], sign=1)
 
-    return _given("groups of", type_of)
+    return type_of
 
 
-def _toeplitz(a: Type) -> Type:
+@_given("a Toeplitz matrix of")
+def toeplitz(a: Type) -> Type:
     _require(a.is_vector, f"toeplitz takes a vector, not {a.shape}", "its first column")
     return matrix(a.dims[0], a.dims[0], sign=max(a.sign, 0))
 
 
-toeplitz = _given("a Toeplitz matrix of", _toeplitz)
-pinv = _given("a pseudo-inverse of", _pinv)
-polar = _given("the polar factor of", _polar)
-rank = _given("a rank of", _rank)
-factor = _given("a factor of", lambda a: matrix(UNKNOWN_ROWS, _psd(a, "factor", "A.T @ A")))
-row_basis = _given("a basis of", lambda a: matrix(UNKNOWN_ROWS, _sides(a, "row_basis")[1]))
-stack = _given("a stack of", _stack)
-used_rows = _given("rows picked by", _used_rows)
-support = _given("a support of", _support)
+factor = _given("a factor of")(lambda a: matrix(UNKNOWN_ROWS, _psd(a, "factor", "A.T @ A")))
+row_basis = _given("a basis of")(lambda a: matrix(UNKNOWN_ROWS, _sides(a, "row_basis")[1]))
 # Constants, whose size is a dimension; the checker passes it as ``dims``.
-eye = _given("an identity of", lambda a: matrix(a.dims[0], a.dims[0], sign=1, psd=True, symmetric=True))
-ones = _given("ones of", lambda a: column(a.dims[0], sign=1))
+eye = _given("an identity of")(lambda a: matrix(a.dims[0], a.dims[0], sign=1, psd=True, symmetric=True))
+ones = _given("ones of")(lambda a: column(a.dims[0], sign=1))
 
 
 # An exponent is taken for a fraction that is as near, relatively, and has no larger denominator.
 EXACT_EXPONENT = 1e-14
 LARGEST_DENOMINATOR = 1024
 MOST_MEANS = 4  # beyond it cvxpy itself advises a power cone
-
-
-def is_quadratic_power(exponent: float) -> bool:
-    """Whether the power is exactly a few second-order cones."""
-    return _means_of_power(exponent) is not None
 
 
 def power_cones(
@@ -586,14 +583,14 @@ def power_cones(
     """
     if exponent in (0.0, 1.0):
         return ()
-    if (count := _means_of_power(exponent)) is not None:
+    if (count := means_of_power(exponent)) is not None:
         return (("second-order", 3, count * outputs, count * outputs),)
     # cvxpy adds x >= 0 where the exponent is above 1, but not for even powers.
     above = (("nonnegative", 1, outputs, 0),) if exponent > 1 and exponent % 2 else ()
     return (("power", 3, outputs, outputs), *above)
 
 
-def _means_of_power(exponent: float) -> int | None:
+def means_of_power(exponent: float) -> int | None:
     """How many means of two make the power; None for an exponent that is no simple fraction, or too many."""
     p = Fraction(exponent).limit_denominator(LARGEST_DENOMINATOR)
     if abs(float(p) - exponent) > EXACT_EXPONENT * max(1.0, abs(exponent)):

@@ -18,7 +18,9 @@ import numpy as np
 
 from mmopt.language.atoms import atom_gradients, component_forms, minorants, rules
 from mmopt.language.atoms.atom import Atom, PrintedForm
+from mmopt.language.atoms.atom_gradients import fitted
 from mmopt.language.atoms.function_atoms import FUNCTIONS_OF_CHOSEN, NORMS, sparse_constant
+from mmopt.language.atoms.minorants import NOTHING
 from mmopt.numerics import arrays, ball_functions, ball_inverse, balls, float_functions
 
 OPERATORS = (
@@ -36,8 +38,11 @@ OPERATORS = (
         text="{0} + {1}",
         binds=1,
         ball=balls.add,
-        gradient=atom_gradients.add,
-        minorant=minorants.add,
+        gradient=lambda a, b, value, bar: (fitted(bar, a), fitted(bar, b)),
+        minorant=lambda bar, near, a, b: (
+            NOTHING,
+            tuple(minorants.fitted(bar, point) for point in near.points),
+        ),
         cvxpy=lambda cp, a, b: a + b,
         by_component=component_forms.linear,
         on_entry=lambda system, a, b: system.call("add", a, b),
@@ -56,8 +61,11 @@ OPERATORS = (
         text="{0} - {1}",
         binds=1,
         ball=balls.sub,
-        gradient=atom_gradients.sub,
-        minorant=minorants.sub,
+        gradient=lambda a, b, value, bar: (fitted(bar, a), fitted(-bar, b)),
+        minorant=lambda bar, near, a, b: (
+            NOTHING,
+            (minorants.fitted(bar, near.points[0]), minorants.fitted(balls.neg(bar), near.points[1])),
+        ),
         cvxpy=lambda cp, a, b: a - b,
         by_component=component_forms.linear,
         on_entry=lambda system, a, b: system.call("sub", a, b),
@@ -76,8 +84,8 @@ OPERATORS = (
         text="-{0}",
         binds=3,
         ball=balls.neg,
-        gradient=atom_gradients.neg,
-        minorant=minorants.neg,
+        gradient=lambda a, value, bar: (-bar,),
+        minorant=lambda bar, near, a: (NOTHING, (balls.neg(bar),)),
         cvxpy=lambda cp, a: -a,
         by_component=component_forms.linear,
         on_entry=lambda system, a: system.call("neg", a),
@@ -96,7 +104,7 @@ OPERATORS = (
         text="{0} * {1}",
         binds=2,
         ball=balls.mul,
-        gradient=atom_gradients.mul,
+        gradient=lambda a, b, value, bar: (fitted(bar * b, a), fitted(bar * a, b)),
         minorant=minorants.mul,
         cvxpy=lambda cp, a, b: cp.multiply(a, b),
         by_component=component_forms.product,
@@ -116,7 +124,7 @@ OPERATORS = (
         text="{0} / {1}",
         binds=2,
         ball=balls.div,
-        gradient=atom_gradients.div,
+        gradient=lambda a, b, value, bar: (fitted(bar / b, a), fitted(-bar * value / b, b)),
         minorant=minorants.div,
         cvxpy=lambda cp, a, b: a / b if b.is_constant() else cp.multiply(a, cp.inv_pos(b)),
         cones=lambda shape, outputs, exponent: rules.power_cones(shape, math.prod(shape), -1.0),
@@ -138,7 +146,9 @@ OPERATORS = (
         ball=balls.power,
         gradient=atom_gradients.power,
         minorant=minorants.power,
-        cvxpy=lambda cp, a, b: cp.power(a, float(b.value), approx=rules.is_quadratic_power(float(b.value))),
+        cvxpy=lambda cp, a, b: cp.power(
+            a, float(b.value), approx=rules.means_of_power(float(b.value)) is not None
+        ),
         cones=rules.power_cones,
         by_component=component_forms.on_levels,
     ),
@@ -176,8 +186,8 @@ OPERATORS = (
         text="{0}.T",
         binds=8,
         ball=balls.transpose,
-        gradient=atom_gradients.transpose,
-        minorant=minorants.transpose,
+        gradient=lambda a, value, bar: (np.transpose(bar),),
+        minorant=lambda bar, near, a: (NOTHING, (balls.transpose(bar),)),
         cvxpy=lambda cp, a: a.T,
         by_component=component_forms.transpose,
         on_entry=lambda system, a: a,
@@ -213,7 +223,7 @@ PREPARING = (
         plain=PrintedForm("toeplitz({0})"),
         text="toeplitz({0})",
         ball=lambda a: balls.Ball(float_functions.toeplitz(a.mid), float_functions.toeplitz(a.rad)),
-        gradient=atom_gradients.toeplitz,
+        gradient=lambda a, value, bar: (np.array([np.trace(bar, -k) for k in range(len(a))]),),
     ),
     Atom(
         name="pinv",

@@ -218,7 +218,7 @@ def _rule(expr: Expr, inferred: Type, parts: Sequence[Type], roles: Mapping[str,
         return "nothing in it is chosen"
     if inferred.is_broken:
         broken = any(p.is_broken for p in parts)
-        return "a part of it is neither" if broken else inferred.why
+        return "a part of it is neither by the rules" if broken else inferred.why
     if isinstance(expr, Index):
         return f"entries of something {inferred.curvature.value}"
     if inferred.curvature.is_affine:

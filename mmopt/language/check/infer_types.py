@@ -61,6 +61,7 @@ from mmopt.language.syntax.syntax_tree import (
 from mmopt.numerics.balls import Ball, exact
 
 MOST_SHIFTED = 9  # ``i + 9``
+MOST_EXACT, LARGEST = 40, 1e100  # rows and entries of a matrix of numbers whose minors are taken
 MOST_COMBINED = 3  # lines of ``require`` from which a sign follows
 ARITHMETIC = ("add", "sub", "mul", "div", "neg")  # of which an exponent may be made
 # Atoms that zeros in place of entries left out do not change: those that are 0 at 0, and sums and sizes.
@@ -316,6 +317,29 @@ def _ball_of_numbers(expr: Expr) -> Ball | None:
     function = ATOMS[expr.atom].ball if isinstance(expr, Apply) and expr.atom in TOGETHER else None
     balls = [_ball_of_numbers(a) for a in children(expr)]
     return function(*balls) if function and None not in balls else None
+
+
+def not_psd(expr: Expr) -> str | None:
+    """Why a square matrix of numbers is not psd, in words; "" where it is, None for anything else."""
+    if (
+        not isinstance(expr, Block)
+        or not len(expr.rows) == len(expr.rows[0]) <= MOST_EXACT
+        or any((x := number_of(e)) is None or abs(x) > LARGEST for row in expr.rows for e in row)
+    ):
+        return None
+    exact_rows = [[number_of(e) or Fraction(0) for e in row] for row in expr.rows]
+    # 0.1 is a tenth here, not the nearest binary number.
+    rest = [[Fraction(repr(float(x))) if x == float(x) else x for x in row] for row in exact_rows]
+    if rest != [list(column) for column in zip(*rest, strict=True)]:
+        return "it is not symmetric"
+    for i, row in enumerate(rest):  # elimination, where a row of zeros is left as it is
+        j = next((j for j in range(i, len(row)) if row[j]), i)
+        if row[i] < 0 or j > i:
+            minor = dict.fromkeys([*(k for k in range(i) if rest[k][k]), i, j])
+            return f"it is not, as its minor of rows {', '.join(map(str, minor))} is negative"
+        for below in rest[i + 1 :] if row[i] else ():
+            below[:] = [x - below[i] / row[i] * y for x, y in zip(below, row, strict=True)]
+    return ""
 
 
 def _infer(expr: Expr, scope: Scope) -> Type:
@@ -656,6 +680,7 @@ def _block(expr: Block, scope: Scope) -> Type:
         sum(widths[1:], widths[0]),
         sign=1 if all(t.sign > 0 for t in entries) else 0,
         symmetric=heights == widths and not_symmetric(expr, scope) is None,
+        psd=not_psd(expr) == "",
     )
     out = replace(whole, dims=whole.dims[: 2 - is_column])
     bad = next((t for t in entries if not t.curvature.is_affine), None)

@@ -6,11 +6,11 @@ Where an expression does not have the curvature that its place needs, a hint say
 where there is none.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from mmopt.language.atoms.expression_types import Curvature, Dim, Type, column, matrix
 from mmopt.language.atoms.table_of_atoms import ATOMS
@@ -18,14 +18,15 @@ from mmopt.language.check.infer_types import (
     Scope,
     check_dims,
     infer,
+    not_psd,
     not_symmetric,
     scoped,
     typed_parts,
 )
-from mmopt.language.syntax.exact_rewriting import Sum, product, sum_of_multiples
+from mmopt.language.syntax.exact_rewriting import Sum, number_of, product, sum_of_multiples
 from mmopt.language.syntax.parse_and_write_expressions import to_source
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.source_text import Source
+from mmopt.language.syntax.source_text import Mistakes, Source
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Assignment,
@@ -34,6 +35,7 @@ from mmopt.language.syntax.syntax_tree import (
     Declaration,
     Entries,
     Expr,
+    Family,
     Name,
     Number,
     Relation,
@@ -43,6 +45,8 @@ from mmopt.language.syntax.syntax_tree import (
     names_in,
     transpose,
 )
+
+T = TypeVar("T")
 
 # name -> its meaning. The binder computes them.
 SOURCES: Mapping[str, str] = MappingProxyType(
@@ -100,13 +104,14 @@ def _surplus(r: Relation) -> Expr:
 
 @dataclass
 class Names:
-    """The names defined so far; ``fail`` and all checks raise :class:`~mmopt.errors.ProgramError`."""
+    """The names defined so far; checks raise :class:`~mmopt.errors.ProgramError`, which ``look`` notes."""
 
     source: Source
     types: dict[str, Type] = field(default_factory=dict)
     dims: set[str] = field(default_factory=set)
     hints: dict[str, str] = field(default_factory=dict)
     orders: Sequence[Constraint] = ()  # the lines of ``require`` that may give signs
+    mistakes: Mistakes = field(default_factory=Mistakes)
 
     def scope(self) -> Scope:
         """The names defined so far, as expressions see them."""
@@ -115,6 +120,34 @@ class Names:
         facts: list[Sum] = [{Name(dim, Span(1, 1)): Fraction(1), None: Fraction(-1)} for dim in self.dims]
         facts += map(sum_of_multiples, surplus)
         return Scope(self.source, dict(self.types), frozenset(self.dims), {}, dict(self.hints), facts=facts)
+
+    def look(
+        self,
+        check: Callable[[], T],
+        *exprs: Expr,
+        uses: Iterable[str] = (),
+        defines: Iterable[str] = (),
+        family: Family | None = None,
+    ) -> T | None:
+        """The result of a check of expressions; None after a mistake, which is noted.
+
+        Where they use something broken, their parts that do not are looked at, and nothing else.
+        """
+        with self.mistakes.noting(defines):
+            if self.mistakes.spare({*uses}.union(*map(names_in, exprs))):
+                return check()
+            self.mistakes.broken.update(defines)
+            for e in exprs:
+                self._search(e, self.scope().inside(family))
+        return None
+
+    def _search(self, expr: Expr, scope: Scope) -> None:
+        """Check the largest parts that use nothing broken."""
+        if self.mistakes.spare(names_in(expr)):
+            infer(expr, scope)
+            return
+        for part, inner in typed_parts(expr, scope):
+            self._search(part, inner)
 
     def infer(self, expr: Expr) -> Type:
         """The type of an expression of the names defined so far."""
@@ -166,7 +199,8 @@ class Names:
         """The type of an assignment as its left side declares it, which has to follow from the right side."""
         declared = declared_type(d, inferred.curvature)
         message = f"'{a.name}' is declared {declared.shape} and is {inferred.shape}"
-        self.source.require(len(declared.dims) == len(inferred.dims), a.span, message)
+        column = _column_hint(declared, inferred)
+        self.source.require(len(declared.dims) == len(inferred.dims), a.span, message, column)
         for dim, size, span in zip(declared.dims, inferred.dims, d.dim_spans, strict=True):
             if any(name.startswith("?") for name in size.symbols):
                 self._name_size(dim, span)
@@ -179,11 +213,13 @@ class Names:
             (declared.sign and inferred.sign != declared.sign, ">= 0"),
         )
         for missing, word in wrong:
+            fault = not_psd(a.expr) if missing and word != ">= 0" else ""
             self.source.require(
                 not missing,
                 a.span,
-                f"'{a.name}' is declared {word}, which does not follow from its expression",
-                "declare it without, or write it so that it shows (W.T @ W is psd)",
+                f"'{a.name}' is declared {word}, "
+                + (f"and {fault}" if fault else "which does not follow from its expression"),
+                "declare it without" + ", or write it so that it shows (W.T @ W is psd)" * (not fault),
             )
         return replace(inferred, dims=declared.dims)
 
@@ -199,38 +235,27 @@ class Names:
         self.dims.add(dim.name)
 
 
-FLIPPED = {"<=": ">=", ">=": "<=", "<<": ">>", ">>": "<<"}
-
-
 def relation_hint(relation: Relation, left: Type, right: Type) -> str:
-    """A hint with the line the other way round, where that is convex; "" where it is not."""
+    """A hint at what holds of the curved side where the other is affine; "" where none is."""
     bent, other = (right, left) if left.curvature.is_affine else (left, right)
-    if Curvature.UNKNOWN in (left.curvature, right.curvature):
+    if Curvature.UNKNOWN in (left.curvature, right.curvature) or not other.curvature.is_affine:
         return ""
     is_convex = bent.curvature is Curvature.CONVEX
-    ops = ("<<", ">>") if bent.loewner else ("<=", ">=")
-    op = FLIPPED.get(relation.op) or ops[is_convex != (bent is left)]
-    line = f"{to_source(relation.left)} {op} {to_source(relation.right)}"
     if relation.op == "==":
+        op = (("<<", ">>") if bent.loewner else ("<=", ">="))[is_convex != (bent is left)]
+        line = f"{to_source(relation.left)} {op} {to_source(relation.right)}"
         side = "at most" if is_convex else "at least"
-        hint = f"what is {bent.curvature.value} can be {side} a limit, not equal to one: {line}"
-        return hint if other.curvature.is_affine else ""
-    small, large = (left, right) if op in ("<=", "<<") else (right, left)
-    sides = ("below", "above") if is_convex else ("above", "below")
-    hint = f"can be kept {sides[0]} a limit, not {sides[1]} one; is this meant: {line}"
-    fits = small.curvature.is_convex and large.curvature.is_concave
-    return f"what is {'convex' if is_convex else 'concave'} {hint}" if fits else ""
+        return f"what is {bent.curvature.value} can be {side} a limit, not equal to one: {line}"
+    below, above = ("below", "above") if is_convex else ("above", "below")
+    what = f"what is {bent.curvature.value} can be kept {below} a limit, not {above} one"
+    return f"{what}: a line in this direction is not convex"
 
 
-def objective_hint(inferred: Type) -> str:
-    """A hint for an objective of the other curvature."""
-    if inferred.curvature is Curvature.CONCAVE:
-        return "what is concave has a largest value: maximize it, or minimize something convex"
-    return "what is convex has a least value: minimize it, or maximize something concave"
+OTHER_SENSE = "a convex function is minimized, a concave one maximized: change the sense, or the objective"
 
 
 def advice(culprit: Expr, scope: Scope) -> str:
-    """A hint at what to write instead of an expression that is neither convex nor concave; "" for none."""
+    """A hint at what to write instead of an expression of unknown curvature; "" for none."""
     match culprit:
         case Apply(atom="sqrt", args=(inner,)):
             return _advice_on_root(inner, scope)
@@ -245,7 +270,14 @@ def advice(culprit: Expr, scope: Scope) -> str:
             if inferred.sign > 0 and names_in(exponent):
                 p = to_source(exponent)
                 return f"require {p} >= 1 or {p} <= 0 (it is convex), or both {p} >= 0 and {p} <= 1 (concave)"
-            hint = f"of what may be negative only even powers are convex: declare it{_declared(base, '>= 0')}"
+            number = number_of(exponent) or Fraction(1)
+            hint = (
+                "an even power falls where its argument is negative: put something affine there, or "
+                "something convex and >= 0"
+                if number > 0 and number % 2 == 0
+                else "of what may be negative only the powers 2, 4, … are convex: declare it"
+                + _declared(base, ">= 0" if number > 0 else "> 0")
+            )
             if isinstance(exponent, Number) and exponent.value > 1 and inferred.curvature.is_convex:
                 zero = Apply("entrywise max", (base, Number(0.0, base.span)), base.span)
                 raised = to_source(replace(culprit, args=(zero, exponent)))
@@ -255,8 +287,9 @@ def advice(culprit: Expr, scope: Scope) -> str:
             return _advice_on_product(below, above, scope)
         case Apply(atom="div", args=(above, _)) if not infer(above, scope).is_constant:
             return (
-                "a quotient of two that are chosen has no curvature: in a line, multiply what is below to "
-                "the other side; x**2 / y, or the sum of squares of x over y, is written quad_over_lin(x, y)"
+                "the rules know a quotient only where one of the two is given: in a line, multiply what is "
+                "below to the other side; x**2 / y, or the sum of squares of x over y, is written "
+                "quad_over_lin(x, y)"
             )
         case Apply(atom="div", args=(above, Apply(atom="pow", args=(below, Number(value=power))))):
             return (
@@ -265,7 +298,8 @@ def advice(culprit: Expr, scope: Scope) -> str:
         case Apply(atom="div", args=(_, below)) if infer(below, scope).sign <= 0:
             return (
                 f"a quotient is convex where what is below is > 0: declare it{_declared(below, '> 0')}; of a "
-                "number y also quad_over_lin(1, y) is 1 / y, with a value only where y > 0"
+                "number y also quad_over_lin(1, y) is 1 / y, with a value only where y > 0; with y > 0 the "
+                "line 1 / y >= 2 is 2 * y <= 1"
             )
         case Apply(atom="mul", args=(left, right)) if all(
             infer(e, scope).is_matrix for e in (left, right)
@@ -281,10 +315,10 @@ def _advice_on_root(inner: Expr, scope: Scope) -> str:
     """The hint of ``advice`` for the square root of an expression; "" where there is none."""
     squares = isinstance(inner, Apply) and inner.atom in ("sum", "matmul")
     hint = (
-        "a square root is concave, and rises: of something convex it is neither. The root of a sum of "
-        "squares is norm(x), that of x.T @ P @ x is norm(root(P) @ x), that of x**2 + c**2, entry by entry, "
-        "norm([[x, c * ones(n)]], axis=1), which are convex; where the root is the whole objective, minimize "
-        "what is under it"
+        "a square root is concave, and rises: the rules know it of something concave only. The root of a sum "
+        "of squares is norm(x), that of x.T @ P @ x is norm(root(P) @ x), that of x**2 + c**2 is norm([[x], "
+        "[c]]) of numbers, norm([[x, c * ones(n)]], axis=1) entry by entry, which are convex; where the root "
+        "is the whole objective, minimize what is under it"
     )
     return hint if squares or infer(inner, scope).curvature is Curvature.CONVEX else ""
 
@@ -319,8 +353,8 @@ def _advice_on_product(left: Expr, right: Expr, scope: Scope) -> str:
     if form := _quadratic_form(left, right, scope):
         matrix, x = form
         hint = f"a quadratic form is written {to_source(product([transpose(x), matrix, x]))}"
-        return (
-            hint if infer(matrix, scope).psd else f"{hint}, where {to_source(matrix)} is psd: declare it so"
+        return hint + f", where {to_source(matrix)} is psd: {not_psd(matrix) or 'declare it so'}" * (
+            not infer(matrix, scope).psd
         )
     plain = right.args[0] if isinstance(right, Apply) and right.atom == "transpose" else right
     inferred = infer(left, scope)
@@ -365,11 +399,49 @@ SIDES_IN_WORDS = {
     "concave": "the larger side has",
     "affine": "both sides of '==' have",
 }
-RULES = "the rules: python -m pydoc mmopt.language"
+# The rule that failed and a way out, by words of the reason; the last one is about any other.
+RULES = {
+    "the inverse of": "an inverse is convex of a psd matrix that is affine or concave: declare the matrix "
+    "psd, or write it so that it shows (W.T @ W is psd)",
+    "a sum of a convex": "what is convex and what is concave add up to what may be neither: leave one "
+    "of them out, or put something affine there",
+    "a factor of unknown sign": "a factor keeps the curvature, or turns it, by its sign: say it under "
+    "'require', or as the name is declared, for example u: vector[n] >= 0",
+    "product": "a product keeps the curvature of a factor where all others are given, of a sign: fix one as "
+    "a parameter, or alternate between them in a procedure",
+    "quotient": "a quotient is convex where a constant >= 0 is divided by what is concave and > 0: put "
+    "something given above, or below, and -(1 / x) for -1 / x",
+    "a rank of": "a rank is not convex: nuclear(X), the sum of the singular values, is its convex stand-in; "
+    "a rank is fixed by a line of a program of class rank",
+    "that is chosen": "make it a parameter, which is given",
+    "extreme": "sums and extremes of all entries are not curved as the matrix is: take its trace, its diag, "
+    "lambda_max or lambda_min",
+    "an entry of": "only the diagonal of such a matrix is curved as the matrix is: take diag(F), or "
+    "trace(P @ F) with P psd",
+    "a block": "blocks are affine: choose a variable in place of the curved one, and compare both in a line",
+    "the trace of": "a trace of P @ F is curved as F is where P is psd: declare it psd, or write W.T @ W",
+    "larg": "a largest value is convex of what is convex, and nothing else: put something convex there",
+    "small": "a smallest value is concave of what is concave, and nothing else: put something concave there",
+    "sum of squares": "quad_over_lin(x, y) is convex of an affine x and a concave y > 0: put something "
+    "affine in place of what is curved",
+    "": "an atom is convex or concave of what is affine, and of what is curved only where it rises or falls "
+    "to fit: put something affine there",
+}
+BOTH_SIDES = (
+    "the smaller side may be convex, the larger one concave, both affine: an increasing function of both "
+    "sides can be left out; else put something affine on one side"
+)
 SYMMETRIC = (
     "declare a name psd or symmetric; in a sum, write each product with its transpose, as in A @ Q + "
     "Q @ A.T, and a factor before both: t * (A @ Q + Q @ A.T)"
 )
+
+
+def _column_hint(one: Type, other: Type) -> str:
+    """A hint where a vector meets a row, in either order; "" elsewhere."""
+    vector, row = sorted((one, other), key=lambda t: len(t.dims))
+    is_row = vector.is_vector and row.is_matrix and row.dims[0] == Dim.of(1)
+    return "a column of numbers is written [[2], [1], [1], [2]]; the transpose of a row A is A.T" * is_row
 
 
 def check_shapes(c: Constraint, scope: Scope) -> tuple[Type, Type]:
@@ -384,6 +456,7 @@ def check_shapes(c: Constraint, scope: Scope) -> tuple[Type, Type]:
         left.is_scalar or right.is_scalar or left.dims == right.dims,
         r.span,
         f"{left.shape} {r.op} {right.shape}: both sides need the same shape",
+        _column_hint(left, right),
     )
     is_scalar = is_order and not (left.is_matrix or right.is_matrix)
     scope.source.require(
@@ -439,7 +512,7 @@ def check_curvature_of_sides(c: Constraint, types: tuple[Type, Type], scope: Sco
         as_whole = "as a whole, not entry by entry (compare with << or >>, or take its diag)"
         by_entry = "entry by entry, not as a whole (compare with <= or >=)"
         scope.source.require(
-            not is_other, e.span, f"{wanted}, and it is {word} {as_whole if t.loewner else by_entry}", RULES
+            not is_other, e.span, f"{wanted}, and it is {word} {as_whole if t.loewner else by_entry}"
         )
 
 
@@ -473,9 +546,10 @@ def refuse_curvature(expr: Expr, inferred: Type, what: str, scope: Scope, turned
     ``turned``: what to do where the curvature is the opposite one.
     """
     if inferred.curvature is not Curvature.UNKNOWN:
-        scope.source.fail(expr.span, f"{what}, and it is {inferred.curvature.value}", turned or RULES)
+        scope.source.fail(expr.span, f"{what}, and it is {inferred.curvature.value}", turned or BOTH_SIDES)
     culprit, inner = _culprit(expr, inferred, scope)
-    scope.source.fail(culprit.span, f"{what}, and here is {inferred.why}", advice(culprit, inner) or RULES)
+    rule = next(text for words, text in RULES.items() if words in inferred.why)
+    scope.source.fail(culprit.span, f"{what}, and here is {inferred.why}", advice(culprit, inner) or rule)
 
 
 def _culprit(expr: Expr, inferred: Type, scope: Scope) -> tuple[Expr, Scope]:

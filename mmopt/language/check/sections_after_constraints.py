@@ -4,9 +4,9 @@ A procedure has steps: the programs that they solve are checked, and the results
 on solutions (starts, repair, value, meaning, certificate) are evaluated with the numbers of a solution.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 
 from mmopt.errors import suggest
 from mmopt.language.atoms.expression_types import SCALAR, Curvature, Dim, Type, matrix
@@ -75,39 +75,50 @@ class _Steps:
             if isinstance(step, Repeat):
                 self.repeat(step)
                 continue
-            require = self.program.source.require
-            require(
-                step.name not in self.given,
-                step.span,
-                f"'{step.name}' is given; a step cannot change it",
-                "use another name",
-            )
-            if isinstance(step, SubProgram):
-                self.solve(step)
-                continue
-            require(
-                step.name not in self.solved,
-                step.span,
-                f"'{step.name}' is the result of a step; an assignment cannot change it",
-                "use another name",
-            )
-            if step.name not in self.names.types:
-                self.names.new(step.name, step.span)
-            self.names.types[step.name] = self.names.assign(step)
+            values = dict(step.arguments) if isinstance(step, SubProgram) else {"": step.expr}
+            first = values.pop(START_ARGUMENT, None)  # the name of a step has no type
+            uses = names_in(first) if first else ()
+            self.names.look(partial(self.one, step), *values.values(), uses=uses, defines=[step.name])
+
+    def one(self, step: Assignment | SubProgram) -> None:
+        """Check a step that is no block."""
+        require = self.program.source.require
+        require(
+            step.name not in self.given,
+            step.span,
+            f"'{step.name}' is given; a step cannot change it",
+            "use another name",
+        )
+        if isinstance(step, SubProgram):
+            self.solve(step)
+            return
+        require(
+            step.name not in self.solved,
+            step.span,
+            f"'{step.name}' is the result of a step; an assignment cannot change it",
+            "use another name",
+        )
+        if step.name not in self.names.types:
+            self.names.new(step.name, step.span)
+        self.names.types[step.name] = self.names.assign(step)
 
     def repeat(self, loop: Repeat) -> None:
         """Check a block: its number of times, its relation, and its steps."""
-        self.names.number(loop.times, "a number of times is a number")
+        numbers = [(loop.times, "a number of times is a number")]
         if loop.until is not None:  # checked before each round, so its names are defined before the block
-            for side in (loop.until.left, loop.until.right):
-                self.names.number(side, "'until' compares two numbers")
+            numbers += [
+                (side, "'until' compares two numbers") for side in (loop.until.left, loop.until.right)
+            ]
+        for expr, what in numbers:
+            self.names.look(partial(self.names.number, expr, what), expr)
         self.each(loop.steps)
-        self.program.source.require(
-            not loop.settles or any(isinstance(step, SubProgram) for step in loop.steps),
-            loop.span,
-            "'alternate' ends by the objective of its last step that solves, and none does",
-            "write 'repeat'",
-        )
+        with self.names.mistakes.noting():
+            self.program.source.require(
+                not loop.settles or any(isinstance(step, SubProgram) for step in loop.steps),
+                loop.span,
+                "'alternate' ends by the objective of its last step that solves, and none does",
+                "write 'repeat'",
+            )
 
     def solve(self, step: SubProgram) -> None:
         """Check ``name = solve(program, Q=…)``: the program exists and has these givens, of these shapes."""
@@ -227,46 +238,60 @@ PROGRAMS_THAT_BOUND = ("l2_strategy",)
 def check_closing(program: Program, names: Names, derived: frozenset[str] = frozenset()) -> Scope:
     """Check the sections after the constraints; returns every name of the program with its type.
 
-    ``derived`` are the lets of what is chosen.
+    ``derived`` are the lets of what is chosen. Mistakes are noted.
     """
+    look = names.look
     for name, inferred in names.types.items():
         names.types[name] = replace(inferred, curvature=Curvature.CONSTANT, loewner=False, why="")
     before = set(names.types)
     _Steps(program, names, frozenset(names.types)).each(program.steps)
     derived |= set(names.types) - before  # results of steps are not given, no more than what is chosen
     if not program.choose:
-        names.number(program.objective, "an objective is a number")
+        look(partial(names.number, program.objective, "an objective is a number"), program.objective)
     _check_starts(program, names)
     for a in program.repair:
         _check_set(program, a, names, "repair")
     _check_adoption(program, names)
     all_types = {**names.types, "objective": SCALAR}
     if program.value is not None:
-        names.number(program.value, "the value of a program is a number", objective=SCALAR)
+        what = "the value of a program is a number"
+        look(partial(names.number, program.value, what, objective=SCALAR), program.value)
     _check_certificate(program, names, derived)
     # A dual program has its strategy in the multipliers.
     names.types |= all_types
-    _check_meaning(program, names)
+    m = program.meaning
+    look(partial(_check_meaning, program, names), m.expr, uses=[m.basis])
     for number in program.neighbours.numbers if program.neighbours else ():
-        dimension(number, names.scope())
+        look(partial(dimension, number, names.scope()), number)
     bounds = (*PROGRAMS_THAT_BOUND, *sorted(solved_programs(program.steps)))
     if program.bound and program.bound not in bounds:
-        program.source.fail(
-            dict(program.spans)["bound"],
-            f"there is no program '{program.bound}' whose bound could hold",
-            suggest(program.bound, bounds),
-        )
+        with names.mistakes.noting():
+            program.source.fail(
+                dict(program.spans)["bound"],
+                f"there is no program '{program.bound}' whose bound could hold",
+                suggest(program.bound, bounds),
+            )
     return names.scope()
 
 
 def _check_set(program: Program, a: Assignment, names: Names, section: str) -> None:
     """Check an assignment: to a chosen variable, and of its shape."""
-    chosen = [d.name for d in program.choose]
+    names.look(partial(_set, program, a, names, section), a.expr, uses=[a.name])
+
+
+def _set(program: Program, a: Assignment, names: Names, section: str) -> None:
+    """``_check_set`` where nothing in it is broken."""
+    chosen, require = [d.name for d in program.choose], program.source.require
+    for name in sorted(names_in(a.expr).intersection(chosen)) if section == "start" else ():
+        program.source.fail(
+            a.expr.span,
+            f"a start uses what is given, and '{name}' is chosen",
+            "write it with what is given",
+        )
     if a.name not in chosen:
         program.source.fail(
             a.span, f"'{a.name}' is not chosen; a {section} changes what is chosen", suggest(a.name, chosen)
         )
-    require = program.source.require
     require(
         not a.declared,
         a.span,
@@ -283,24 +308,16 @@ def _check_set(program: Program, a: Assignment, names: Names, section: str) -> N
 
 def _check_starts(program: Program, names: Names) -> None:
     """Check starts: they use what is given."""
-    before, require = dict(names.types), program.source.require
-    chosen = {d.name for d in program.choose}
     for position, start in enumerate(program.starts):
-        require(
-            start.name not in {other.name for other in program.starts[:position]},
-            start.span,
-            f"two starts are called '{start.name}'",
-            "results go by these names",
-        )
+        with names.mistakes.noting():
+            program.source.require(
+                start.name not in {other.name for other in program.starts[:position]},
+                start.span,
+                f"two starts are called '{start.name}'",
+                "results go by these names",
+            )
         for a in start.values:
-            for name in sorted(names_in(a.expr) & chosen):
-                program.source.fail(
-                    a.expr.span,
-                    f"a start uses what is given, and '{name}' is chosen",
-                    "write it with what is given",
-                )
             _check_set(program, a, names, "start")
-    names.types = before
 
 
 def _check_adoption(program: Program, names: Names) -> None:
@@ -309,34 +326,42 @@ def _check_adoption(program: Program, names: Names) -> None:
         return
     d, require = program.adoption.strategy, program.source.require
     types_before, dims_before = dict(names.types), set(names.dims)
-    require(
-        d.kind == "matrix" and not d.sign and not d.source,
-        d.span,
-        "a strategy is a plain matrix",
-        f"write: {d.name}: matrix[p, n]",
-    )
-    names.dims |= d.dims[0].symbols  # its number of rows is a new name, or one that is defined
-    names.declare(d, Curvature.CONSTANT)
-    columns = cells(program)
-    require(
-        columns in (None, d.dims[1]),
-        d.dim_spans[1],
-        f"a strategy has a column per cell ({columns}), '{d.name}' has {d.dims[1]}",
-    )
+    with names.mistakes.noting([d.name]):
+        require(
+            d.kind == "matrix" and not d.sign and not d.source,
+            d.span,
+            "a strategy is a plain matrix",
+            f"write: {d.name}: matrix[p, n]",
+        )
+        names.dims |= d.dims[0].symbols  # its number of rows is a new name, or one that is defined
+        names.declare(d, Curvature.CONSTANT)
+        columns = cells(program)
+        require(
+            columns in (None, d.dims[1]),
+            d.dim_spans[1],
+            f"a strategy has a column per cell ({columns}), '{d.name}' has {d.dims[1]}",
+        )
     for a in program.adoption.values:
         _check_set(program, a, names, "point from a strategy")
+    names.types, names.dims = types_before, dims_before
+    if names.mistakes.errors:  # what follows may be one of them
+        return
     # In order: a repair may set what 'from strategy' does not, before anything uses it.
-    assigned: set[str] = set()
     chosen = {c.name for c in program.choose}
     uses = [(a.name, names_in(a.expr)) for a in (*program.adoption.values, *program.repair)]
-    for name, used in [*uses, ("", chosen)]:  # in the end all that is chosen is used
-        for left in sorted((used & chosen) - assigned):
-            program.source.fail(
-                dict(program.spans)["from strategy"],
-                f"'{left}' is left without a value by 'from strategy', and no repair sets it",
-            )
-        assigned.add(name)
-    names.types, names.dims = types_before, dims_before
+    uses.append(("", chosen))  # in the end all that is chosen is used
+    assigned = [{name for name, _ in uses[:i]} for i in range(len(uses))]
+    left = [
+        name
+        for (_, used), set_ in zip(uses, assigned, strict=True)
+        for name in sorted((used & chosen) - set_)
+    ]
+    with names.mistakes.noting():
+        require(
+            not left,
+            dict(program.spans)["from strategy"],
+            f"'{left[0] if left else ''}' is left without a value by 'from strategy', and no repair sets it",
+        )
 
 
 def _check_meaning(program: Program, names: Names) -> None:
@@ -372,51 +397,64 @@ def _check_certificate(program: Program, names: Names, derived: frozenset[str]) 
     """Check the multipliers, each with its start; then the bound, which uses them and what is given."""
     if program.certificate is None:
         return
-    constraints, require = {c.name: c for c in program.constraints}, program.source.require
     outside = {d.name for d in program.choose} | derived  # what the bound may not use
-    all_types = dict(names.types)
+    types = dict(names.types)
     for m in program.certificate.multipliers:
-        d = m.declaration
-        if m.start is None:
-            require(
-                program.problem_class != "procedure",
-                d.span,
-                "a multiplier of a procedure starts from a result of its steps",
-                f"write: {d.name}: vector[n] >= 0 from fit.{d.name}",
-            )
-            _check_sign(m, constraints.get(m.dual_of), program)
-        require(
-            d.name not in outside and (m.start is None or d.name not in constraints),
-            d.span,
-            f"'{d.name}' is defined twice",
-            "give one of them another name",
+        names.look(
+            partial(_check_multiplier, m, program, names, outside, types),
+            *([m.start] if m.start else ()),
+            uses=[f"dual({m.dual_of})"],
+            defines=[m.declaration.name],
         )
-        names.declare(d, Curvature.CONSTANT)
-        if m.dual_of:
-            if m.dual_of not in constraints:
-                program.source.fail(
-                    m.span or d.span, f"there is no constraint '{m.dual_of}'", suggest(m.dual_of, constraints)
-                )
-            _check_sizes(m, constraints[m.dual_of], names)
-        if m.start is not None:
-            name = m.start.id if isinstance(m.start, Name) else ""
-            require(
-                name not in constraints,
-                m.start.span,
-                f"'{name}' is a constraint",
-                f"write: from dual({name})",
-            )
-            start = infer(m.start, replace(names.scope(), types=all_types, inferred={}))
-            declared = declared_type(d, Curvature.CONSTANT)
-            require(
-                start.dims == declared.dims,
-                m.start.span,
-                f"'{d.name}' is declared {declared.shape}, its start is {start.shape}",
-            )
     names.types = {name: inferred for name, inferred in names.types.items() if name not in outside}
     names.hints = dict.fromkeys(outside, "a bound holds whatever is chosen, so it uses what is given")
-    names.number(program.certificate.expr, "a bound is a number")
+    bound = program.certificate.expr
+    names.look(partial(names.number, bound, "a bound is a number"), bound)
     names.hints = {}
+
+
+def _check_multiplier(
+    m: Multiplier, program: Program, names: Names, outside: Set[str], types: Mapping[str, Type]
+) -> None:
+    """Check a multiplier, and its start, which uses the names of ``types``; ``outside``: taken names."""
+    d, require = m.declaration, program.source.require
+    constraints = {c.name: c for c in program.constraints}
+    if m.start is None:
+        require(
+            program.problem_class != "procedure",
+            d.span,
+            "a multiplier of a procedure starts from a result of its steps",
+            f"write: {d.name}: vector[n] >= 0 from fit.{d.name}",
+        )
+        _check_sign(m, constraints.get(m.dual_of), program)
+    require(
+        d.name not in outside and (m.start is None or d.name not in constraints),
+        d.span,
+        f"'{d.name}' is defined twice",
+        "give one of them another name",
+    )
+    names.declare(d, Curvature.CONSTANT)
+    if m.dual_of:
+        if m.dual_of not in constraints:
+            program.source.fail(
+                m.span or d.span, f"there is no constraint '{m.dual_of}'", suggest(m.dual_of, constraints)
+            )
+        _check_sizes(m, constraints[m.dual_of], names)
+    if m.start is not None:
+        name = m.start.id if isinstance(m.start, Name) else ""
+        require(
+            name not in constraints,
+            m.start.span,
+            f"'{name}' is a constraint",
+            f"write: from dual({name})",
+        )
+        start = infer(m.start, replace(names.scope(), types=types, inferred={}))
+        declared = declared_type(d, Curvature.CONSTANT)
+        require(
+            start.dims == declared.dims,
+            m.start.span,
+            f"'{d.name}' is declared {declared.shape}, its start is {start.shape}",
+        )
 
 
 def _check_sign(m: Multiplier, c: Constraint | None, program: Program) -> None:

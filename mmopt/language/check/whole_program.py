@@ -3,16 +3,17 @@
 A ``let`` of what is chosen is put into the lines that use it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
 from mmopt.errors import ProgramError, suggest
 from mmopt.language.atoms.expression_types import Curvature, Type
 from mmopt.language.check.infer_types import Scope, check_family, dimension, says_antisymmetric, taken_as_one
 from mmopt.language.check.names_and_relations import (
     AXES,
+    OTHER_SENSE,
     PSD_SOURCES,
     SOURCES,
     Names,
@@ -23,7 +24,6 @@ from mmopt.language.check.names_and_relations import (
     check_smooth_line,
     declared_type,
     is_logarithm,
-    objective_hint,
     orders_numbers,
     refuse_curvature,
     suits,
@@ -32,13 +32,13 @@ from mmopt.language.check.sections_after_constraints import check_closing
 from mmopt.language.syntax.parse_and_write_expressions import MAX_NESTING, STRICT
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.program_sections import SEARCH
-from mmopt.language.syntax.source_text import Mistakes
 from mmopt.language.syntax.syntax_tree import (
     Assignment,
     Constraint,
     Declaration,
     Expr,
     Name,
+    Number,
     Span,
     children,
     is_rank,
@@ -117,57 +117,51 @@ def _check_sections(
     program: Program, faults: dict[str, ProgramError] | None, orders: Sequence[Constraint]
 ) -> Checked:
     """``check``, section by section, where ``orders`` among the lines of ``require`` give signs."""
-    names, mistakes = Names(program.source, orders=orders), Mistakes()
-    _declare_givens(program, names, mistakes)
-    is_unsure = bool(mistakes.errors)  # of the dimensions that givens introduce
+    names = Names(program.source, orders=orders)
+    mistakes = names.mistakes
+    _declare_givens(program, names)
     for parameter in program.parameters:
-        with mistakes.noting(names_in(parameter.expr), [parameter.name]):
-            _declare_parameter(parameter, names)
+        _define(parameter, partial(_declare_parameter, parameter, names), names)
     given, derived = split_lets(program)
     for let in given:
-        with mistakes.noting(names_in(let.expr), [let.name]):
-            names.compute(let)
+        _define(let, partial(names.compute, let), names)
     names.hints = {d.name: "'require' uses what is given, not what is chosen" for d in program.choose}
     for requirement in program.requires:
-        with mistakes.noting(_names_of(requirement)):
-            check_shapes(requirement, _inside(requirement, names))
+        _shapes(requirement, names)
     names.hints = {}
     for d in program.choose:
-        sizes = {name for dim in d.dims for name in dim.symbols}
-        if is_unsure:
-            mistakes.broken |= sizes - names.dims
-        with mistakes.noting(sizes, [d.name]):
+        with mistakes.noting([d.name]):
             _declare_chosen(program, d, names)
             lines = (c.relation for c in program.constraints if not c.family)
             if any(says_antisymmetric(line, d.name) for line in lines if names.types[d.name].is_matrix):
                 names.types[d.name] = replace(names.types[d.name], antisymmetric=True)
     for let in derived:
-        with mistakes.noting(names_in(let.expr), [let.name]):
-            names.compute(let)
+        _define(let, partial(names.compute, let), names)
     written = program
-    if not mistakes.errors:
-        with mistakes.noting():
-            program = expand(written, names)
-    if mistakes.errors:  # lines are checked as they are written then
-        with mistakes.noting(names_in(program.objective)):
-            _check_objective(program, names, faults)
-        for c in program.constraints:
-            with mistakes.noting(_names_of(c)):
-                check_shapes(c, _inside(c, names))
-        mistakes.refuse()
+    try:
+        for error in mistakes.errors:
+            raise error
+        program = expand(written, names)
+    except ProgramError:
+        sound = _sound_part(written, names)
+        with mistakes.noting(["too large"]):
+            program = expand(sound, names)
+        if mistakes.is_unsure or not mistakes.spare(["too large"]):
+            mistakes.refuse()
     objective: Type | None = None
     with mistakes.noting():
         objective = _check_objective(program, names, faults)
     constraints: dict[str, tuple[Type, Type]] = {}
-    check_rank(program, names.scope())
+    rank_sides = [side for c in written.constraints if is_rank(c) for side in _sides(c)]
+    names.look(lambda: check_rank(written, names.scope()), *rank_sides)
     for c in program.constraints:
-        program.source.require(
-            c.name not in constraints,
-            c.span,
-            f"two constraints are called '{c.name}'",
-            "multipliers go by these names",
-        )
         with mistakes.noting():
+            program.source.require(
+                c.name not in constraints,
+                c.span,
+                f"two constraints are called '{c.name}'",
+                "multipliers go by these names",
+            )
             scope = _inside(c, names)
             constraints[c.name] = check_shapes(c, scope)
             if program.problem_class == "smooth":
@@ -175,11 +169,12 @@ def _check_sections(
             elif not is_rank(c):
                 with _noted(faults, c.name):
                     check_curvature_of_sides(c, constraints[c.name], scope)
-    mistakes.refuse()
     types = dict(names.types)
     fixed = names.dims | {name for name, inferred in types.items() if inferred.is_constant}
-    _declare_search(program, names)
+    for p in program.search:  # after the lines, which do not use them
+        names.look(partial(_declare_search, p, names), p.expr, defines=[p.name])
     scope = check_closing(program, names, derived=frozenset(let.name for let in derived))
+    mistakes.refuse()
     return Checked(
         program,
         written,
@@ -189,6 +184,37 @@ def _check_sections(
         scope,
         is_logarithm(program.objective, fixed),
         tuple(c for c in program.requires if c in orders or c.relation.op in STRICT),
+    )
+
+
+def _define(a: Assignment, define: Callable[[], object], names: Names) -> None:
+    """Define the name of a parameter or a let; after a mistake the dimensions that it declares."""
+    kind, dims = (a.declared.kind, a.declared.dims) if a.declared else ("", ())
+    names.look(define, a.expr, defines=[a.name] if kind != "dim" else ())
+    if kind == "dim" or a.name in names.mistakes.broken:
+        names.dims |= {name for dim in dims for name in dim.symbols} | ({a.name} if kind == "dim" else set())
+
+
+def _shapes(c: Constraint, names: Names) -> tuple[Type, Type] | None:
+    """The types of both sides of a line that stands as written; None after a mistake, which is noted."""
+    return names.look(
+        lambda: check_shapes(c, _inside(c, names)),
+        *_sides(c),
+        defines=[f"dual({c.name})"],
+        family=c.family,
+    )
+
+
+def _sound_part(program: Program, names: Names) -> Program:
+    """The program without the lines whose names or shapes are mistaken, or that use something mistaken."""
+    objective = program.objective
+    if (
+        program.problem_class != "procedure"
+        and names.look(lambda: _number(program, names), objective) is None
+    ):
+        objective = Number(0.0, objective.span)
+    return replace(
+        program, objective=objective, constraints=tuple(c for c in program.constraints if _shapes(c, names))
     )
 
 
@@ -207,10 +233,11 @@ def _declare_chosen(program: Program, d: Declaration, names: Names) -> None:
     names.declare(d, Curvature.AFFINE)
 
 
-def _declare_givens(program: Program, names: Names, mistakes: Mistakes) -> None:
+def _declare_givens(program: Program, names: Names) -> None:
     """Define the names of what is given, and of their dimensions."""
+    mistakes = names.mistakes
     for d in program.givens:
-        with mistakes.noting((), [d.name]):
+        with mistakes.noting([d.name]):
             program.source.require(
                 d.kind != "dim",
                 d.span,
@@ -221,9 +248,11 @@ def _declare_givens(program: Program, names: Names, mistakes: Mistakes) -> None:
                 _check_source(program, d, d.source_span)
         # A given introduces the dimensions that it names alone.
         names.dims |= {dim.name for dim in d.dims if dim.name}
+        mistakes.is_unsure |= d.name in mistakes.broken and (d.kind == "dim" or d.source in AXES)
     for d in program.givens:
-        with mistakes.noting([d.name], [d.name]):
-            names.declare(d, Curvature.CONSTANT)
+        with mistakes.noting([d.name]):
+            if d.name not in mistakes.broken:
+                names.declare(d, Curvature.CONSTANT)
 
 
 def _check_source(program: Program, d: Declaration, span: Span) -> None:
@@ -261,21 +290,18 @@ def _declare_parameter(p: Assignment, names: Names) -> None:
     names.types[p.name] = declared_type(p.declared, default.curvature) if p.declared else default
 
 
-def _declare_search(program: Program, names: Names) -> None:
-    """Define the parameters of a search, after the lines, which do not use them."""
-    for p in program.search:
-        hint = suggest(p.name, SEARCH)
-        program.source.require(p.name in SEARCH, p.span, f"a search has no parameter '{p.name}'", hint)
-        is_number = p.declared is None and names.infer(p.expr).is_constant
-        program.source.require(
-            is_number, p.span, f"'{p.name}' is a number", f"write: {p.name} = {SEARCH[p.name]:g}"
-        )
-        _declare_parameter(p, names)
+def _declare_search(p: Assignment, names: Names) -> None:
+    """Define a parameter of the search."""
+    require = names.source.require
+    require(p.name in SEARCH, p.span, f"a search has no parameter '{p.name}'", suggest(p.name, SEARCH))
+    is_number = p.declared is None and names.infer(p.expr).is_constant
+    require(is_number, p.span, f"'{p.name}' is a number", f"write: {p.name} = {SEARCH[p.name]:g}")
+    _declare_parameter(p, names)
 
 
-def _names_of(c: Constraint) -> set[str]:
-    """The names in a constraint."""
-    return names_in(c.relation.left) | names_in(c.relation.right)
+def _sides(c: Constraint) -> tuple[Expr, Expr]:
+    """Both sides of a constraint."""
+    return c.relation.left, c.relation.right
 
 
 def _inside(c: Constraint, names: Names) -> Scope:
@@ -300,7 +326,7 @@ def _check_objective(program: Program, names: Names, faults: dict[str, ProgramEr
     """The type of the objective, of the curvature that its sense needs."""
     if program.problem_class == "procedure":
         return None  # that of a procedure is checked after its steps
-    inferred = names.number(program.objective, "an objective is a number", "take a sum, trace or max")
+    inferred = _number(program, names)
     if program.problem_class == "smooth":
         check_smooth(program.objective, names.scope())
         return inferred
@@ -308,8 +334,13 @@ def _check_objective(program: Program, names: Names, faults: dict[str, ProgramEr
     if not suits(inferred, wanted):
         what = f"the objective of '{program.sense}' has to be {wanted}"
         with _noted(faults, ""):
-            refuse_curvature(program.objective, inferred, what, names.scope(), objective_hint(inferred))
+            refuse_curvature(program.objective, inferred, what, names.scope(), OTHER_SENSE)
     return inferred
+
+
+def _number(program: Program, names: Names) -> Type:
+    """The type of the objective, which is a number."""
+    return names.number(program.objective, "an objective is a number", "take a sum, trace or max")
 
 
 def split_lets(program: Program) -> tuple[tuple[Assignment, ...], tuple[Assignment, ...]]:
@@ -365,9 +396,7 @@ def expand(program: Program, names: Names) -> Program:
         if certificate is None
         else replace(
             certificate,
-            multipliers=tuple(
-                replace(m, start=m.start and _put(m.start, meant)) for m in certificate.multipliers
-            ),
+            multipliers=tuple(replace(m, start=m.start and put(m.start)) for m in certificate.multipliers),
         ),
     )
 

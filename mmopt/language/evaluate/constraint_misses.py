@@ -50,11 +50,20 @@ from mmopt.language.syntax.syntax_tree import (
     rewrite,
     walk,
 )
-from mmopt.numerics import float_functions
-from mmopt.numerics.arrays import Array, has_full_rank
-from mmopt.numerics.ball_functions import is_semidefinite
-from mmopt.numerics.balls import GROW, Ball
-from mmopt.numerics.component_arrays import Level, Split, Unlisted, absolute_sum, arrays_of, is_structured
+from mmopt.numerics import (
+    GROW,
+    Array,
+    Ball,
+    Level,
+    Split,
+    Unlisted,
+    absolute_sum,
+    arrays_of,
+    float_functions,
+    has_full_rank,
+    is_semidefinite,
+    is_structured,
+)
 
 PRODUCTS = frozenset({"mul", "matmul", "div"})
 SUMS = frozenset({"sum", "trace", "matmul"})
@@ -190,8 +199,7 @@ def undefined(expr: Expr, env: Env, chosen: Set[str]) -> Undefined | None:
     def look(part: Apply, value: Any) -> None:
         if not seen and _may_be_undefined(part, chosen):
             for array in arrays_of(value):
-                bad = np.argwhere(~np.isfinite(array))
-                seen.extend((part, tuple(int(i) for i in at)) for at in bad[:1])
+                seen.extend((part, tuple(int(i) for i in at)) for at in np.argwhere(~np.isfinite(array))[:1])
 
     evaluate(expr, env, look=look)
     return seen[0] if seen else None
@@ -373,8 +381,7 @@ def misses(
     if family is None:
         yield _miss(relation, env, chosen, memo, rounded)
         return
-    sides = together_at(constraint, env, memo, chosen)
-    if sides is None:
+    if (sides := together_at(constraint, env, memo, chosen)) is None:
         for index in range(family.dim.value(env)):
             yield replace(
                 _miss(relation, {**env, family.index: index}, chosen, None, rounded), index=(index,)

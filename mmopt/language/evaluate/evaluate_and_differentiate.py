@@ -48,8 +48,7 @@ from mmopt.language.syntax.syntax_tree import (
     rewrite,
     walk,
 )
-from mmopt.numerics import balls, float_functions
-from mmopt.numerics.arrays import Array, Ints
+from mmopt.numerics import Array, Ints, balls, float_functions
 
 
 @dataclass(frozen=True)
@@ -257,8 +256,7 @@ def _holds(r: Relation, expr: Entries, env: Env) -> Array:
     is_open = (holds != op(above, 0)) | (below * above < 0)
     if not is_open.any():
         return holds.ravel()
-    at = np.nonzero(is_open)
-    indices = {f.index: part for f, part in zip(expr.families, at, strict=True)}
+    indices = {f.index: part for f, part in zip(expr.families, np.nonzero(is_open), strict=True)}
     wholes = [together(side, frozenset(indices)) for side in (r.left, r.right)]
     left, right = (None if e is None else _in_fractions(e, {**env, **indices}) for e in wholes)
     if left is None or right is None:
@@ -368,8 +366,7 @@ class _Walk:
     def diagonal(self, atom: str, product: Apply) -> Any:
         """``diag`` or ``trace`` of a product, which is not formed where the algebra can do without it."""
         terms = self.terms(product)
-        entries = self.algebra.diagonal(*terms)
-        if entries is None:
+        if (entries := self.algebra.diagonal(*terms)) is None:
             return self.algebra.call(atom, self.algebra.whole(self.algebra.product(*terms)))
         return self.algebra.of_diagonal(atom, entries)
 

@@ -24,11 +24,24 @@ from mmopt.language.syntax.exact_rewriting import vectorised
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Apply, Block, Entries, Expr, Index, Meaning, walk
 from mmopt.limits import require_time
-from mmopt.numerics import ball_inverse, balls, float_functions
-from mmopt.numerics.arrays import Array, Ints
-from mmopt.numerics.balls import GROW, Ball, gamma
-from mmopt.numerics.component_arrays import Level, RootOfMeasure, Space, Split, Unlisted, is_structured
-from mmopt.numerics.float_functions import Diagonal, symmetric_part
+from mmopt.numerics import (
+    GROW,
+    Array,
+    Ball,
+    Ints,
+    Level,
+    RootOfMeasure,
+    Space,
+    Split,
+    Unlisted,
+    ball_inverse,
+    balls,
+    float_functions,
+    gamma,
+    is_structured,
+    symmetric_part,
+)
+from mmopt.numerics.float_functions import Diagonal
 
 
 @dataclass(frozen=True)
@@ -97,11 +110,6 @@ class Numbers:
         return entries if atom == "diag" else self.call("sum", entries)
 
 
-def _stacked(matrices: Sequence[Array]) -> Array:
-    """The entries of matrices of one column, as a vector."""
-    return np.concatenate(matrices)[:, 0]
-
-
 def _placed(vector: Any, places: Ints, shape: tuple[int, ...]) -> Array:
     """Numbers in their places of an array of zeros."""
     out = np.zeros(shape)
@@ -134,7 +142,7 @@ PLAIN = Numbers(
     grouped=lambda vector, labels, count: np.bincount(labels, vector, minlength=count),
     low=np.asarray,
     placed=_placed,
-    stack=_stacked,
+    stack=lambda matrices: np.concatenate(matrices)[:, 0],
     cut=_cut,
 )
 
@@ -242,9 +250,7 @@ class ByComponent:
             return Split(value.rows, value.columns, tuple(map(self.numbers.exact, value.parts)))
         if isinstance(value, Level):
             return Level(value.space, self.numbers.exact(value.values))
-        if isinstance(value, Unlisted):
-            return value
-        return self.numbers.exact(value)
+        return value if isinstance(value, Unlisted) else self.numbers.exact(value)
 
     def call(self, atom: str, *args: Any, **options: Any) -> Any:
         """The atom applied to values: a Split, a Level or a dense value.

@@ -32,6 +32,7 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "inverse": "inv",
         "lambdamax": "lambda_max",
         "lambdamin": "lambda_min",
+        "ln": "log",
         "log_det": "logdet",
         "log_sum_exp": "logsumexp",
         "max_elemwise": "max",
@@ -64,8 +65,10 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "pi": "3.141592653589793",
         "range(n)": "{n}",
         # Entry by entry.
+        "cosh(x)": "(exp({x}) + exp(-{x})) / 2",
         "exp2(x)": "exp(0.6931471805599453 * {x})",
         "expm1(x)": "exp({x}) - 1",
+        "hinge(x)": "max(1 - {x}, 0)",
         "hinge_loss(x)": "max(1 - {x}, 0)",
         "inv_pos(x)": "1 / {x}, where {x} is declared > 0",
         "invpos(x)": "1 / {x}, where {x} is declared > 0",
@@ -85,6 +88,7 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "pow_pos(x, p)": "max({x}, 0)**{p}",
         "power(x, p)": "{x}**{p}",
         "reciprocal(x)": "1 / {x}, where {x} is declared > 0",
+        "relu(x)": "max({x}, 0)",
         "scalene(x, s, t)": "{s} * max({x}, 0) + {t} * max(-{x}, 0)",
         "square(x)": "{x}**2",
         "square_pos(x)": "max({x}, 0)**2",
@@ -151,7 +155,13 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "not in the language: toeplitz({x}) @ {y} is its beginning, where {x} is given and both are as long",
     )
     | dict.fromkeys(
-        ("cos(x)", "sin(x)", "tan(x)", "tanh(x)"), "not in the language: it is neither convex nor concave"
+        ("argmax(x)", "argmin(x)", "cos(x)", "sin(x)", "sinh(x)", "tan(x)", "tanh(x)"),
+        "not in the language: it is neither convex nor concave",
+    )
+    | dict.fromkeys(
+        ("expit(x)", "sigmoid(x)"),
+        "not in the language: a sigmoid is neither convex nor concave; minus its logarithm, the logistic "
+        "loss log(1 + exp(-{x})), is convex: logistic(-{x})",
     )
     | dict.fromkeys(
         ("eig(X)", "eigh(X)", "eigvals(X)", "eigvalsh(X)"),
@@ -194,6 +204,8 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "prod(x)": "not in the language: sum(log({x})) is its logarithm, and largest at the same point",
         "sign(x)": "not in the language: a sign is neither convex nor concave; abs({x}) is convex",
         "slogdet(X)": "not in the language: its second part is, of a psd matrix, logdet({X})",
+        "softmax(x)": "not in the language: it is neither convex nor concave; logsumexp({x}), a soft "
+        "maximum, is convex",
         "svd(X)": "not in the language: of the singular values there are sigma_max({X}), nuclear({X}), "
         "norm({X}, fro)",
         "von_neumann_entr(X)": "not in the language: entropy is of entries, not of eigenvalues",

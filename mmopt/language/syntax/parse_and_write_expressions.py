@@ -8,7 +8,6 @@ where they are needed.
 import ast
 import warnings
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
 from itertools import accumulate, pairwise, takewhile
 from typing import NoReturn
 
@@ -16,7 +15,7 @@ from mmopt.errors import placed, suggest
 from mmopt.language.atoms.expression_types import Dim
 from mmopt.language.atoms.table_of_atoms import ATOMS, FUNCTIONS
 from mmopt.language.syntax.names_from_elsewhere import INSTEAD, instead
-from mmopt.language.syntax.source_text import ALLOWED, RELATIONS, Text, check_expression, plain
+from mmopt.language.syntax.source_text import ALLOWED, PYTHON_WORDS, RELATIONS, Text, check_expression, plain
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
@@ -55,10 +54,10 @@ COMPARED: dict[type[ast.cmpop], str] = {
 }
 # Relations that no constraint may have: why, and what to write.
 REFUSED = {
-    "<": ("stands only under 'require', without 'for': what may be chosen is a closed set", "<="),
-    ">": ("stands only under 'require', without 'for': what may be chosen is a closed set", ">="),
-    "=": ("is not a relation of a constraint", "=="),
-    "!=": ("is not a relation of a constraint", "=="),
+    "<": ("stands only under 'require', without 'for': a limit includes its border", "write <="),
+    ">": ("stands only under 'require', without 'for': a limit includes its border", "write >="),
+    "=": ("is not a relation of a constraint", "write =="),
+    "!=": ("is not a relation of a constraint", "no such line is convex; an equation is written =="),
 }
 STRICT = ("<", ">")  # for numbers that are given
 # The atom that is called, by the arguments: a norm by the second, the larger of two where there are two.
@@ -110,9 +109,7 @@ class _Reader:
 
     def too_deep(self) -> NoReturn:
         """Refuse a tree of too many operations inside each other."""
-        self.text.fail_at(
-            None, f"more than {MAX_NESTING} operations inside each other", "split it with 'let'"
-        )
+        self.text.fail(f"more than {MAX_NESTING} operations inside each other", "split it with 'let'")
 
     def limit(self, tree: ast.expr) -> None:
         """Refuse a tree that is too deep, without recursion."""
@@ -131,8 +128,7 @@ class _Reader:
     def span(self, node: ast.expr | ast.keyword) -> Span:
         """The place of a node of Python's tree, without the brackets around the text."""
         start = max(self.text.start, self.offset(node.lineno, node.col_offset))
-        end = self.offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
-        return self.text.span(start, max(end, start + 1))
+        return self.text.span(start, max(self.offset(*_end_of(node)), start + 1))
 
     def fail(self, node: ast.expr | ast.keyword, message: str, hint: str = "") -> NoReturn:
         """Raise a :class:`~mmopt.errors.ProgramError` at a node."""
@@ -177,7 +173,9 @@ class _Reader:
                 return self.entries(node, body, loops)
             case ast.Tuple():
                 self.fail(
-                    node, "a list in round brackets has no meaning here", "a block matrix is [[A, B], [C, D]]"
+                    node,
+                    "a list in round brackets has no meaning here",
+                    "a block matrix is [[A, B], [C, D]], a column of numbers [[2], [1]]",
                 )
         self.fail(node, f"Python's '{type(node).__name__}' has no meaning in a program")
 
@@ -192,8 +190,9 @@ class _Reader:
                 families.append(Family(target.id, dim, self.span(target)))
             for condition in loop.ifs:
                 where.append(self.condition(condition))
-        start, end = self.span(body), self.span(node)  # which has the brackets of the call
-        span = replace(start, width=max(start.width, end.column + end.width - 1 - start.column))
+        # The clauses end before the bracket of the call, which Python counts in.
+        first, last = (self.offset(*at) for at in ((body.lineno, body.col_offset), _end_of(node)))
+        span = self.text.cut(first, last - 1).place
         return Entries(self.expr(body), tuple(families), tuple(where), span)
 
     def condition(self, node: ast.expr) -> Relation:
@@ -243,11 +242,12 @@ class _Reader:
     def block(self, node: ast.expr, rows: list[ast.expr]) -> Expr:
         """A block matrix from a list of lists."""
         lists = [row.elts for row in rows if isinstance(row, ast.List) and row.elts]
+        column = ", ".join(f"[{ast.unparse(row)}]" for row in rows[:4]) + ", …" * (len(rows) > 4)
         self.require(
             rows and len(lists) == len(rows),
             node,
             "a block matrix is a list of rows",
-            "write [[A, B], [C, D]]",
+            "write [[A, B], [C, D]]" if lists or not rows else f"a column is written [{column}]",
         )
         blocks = tuple(tuple(map(self.expr, row)) for row in lists)
         widths = ", ".join(str(len(row)) for row in blocks)
@@ -267,8 +267,7 @@ class _Reader:
                 self.fail(
                     node.func,
                     "only an atom can be called, by its bare name",
-                    instead(ast.unparse(node))
-                    or "no library is needed: atoms have bare names (python -m pydoc mmopt.language)",
+                    instead(ast.unparse(node)) or "no library is needed: atoms have bare names",
                 )
             case _:
                 self.fail(node.func, "only an atom can be called", "a product is written with * or @")
@@ -276,11 +275,11 @@ class _Reader:
             span, (x, k) = self.span(node), map(self.expr, node.args)
             return Apply("neg", (Apply(SMALLEST[name], (Apply("neg", (x,), span), k), span),), span)
         if name not in self.atoms:
-            call, hint = ast.unparse(node), suggest(name, self.atoms)
+            call, hint = ast.unparse(node), suggest(name, self.atoms, 0.75)
             elsewhere = {form.partition("(")[0]: form for form in INSTEAD}
-            near = suggest(name, [*self.atoms, *elsewhere])
+            near = suggest(name, [*self.atoms, *elsewhere], 0.75)
             if near.startswith("did you mean") and (other := near.split("'")[1]) in elsewhere:
-                hint = instead(call.replace(name, other, 1)) or near
+                hint = f"{near} {instead(call.replace(name, other, 1))}"
             hint = instead(call) or hint
             self.fail(node.func, f"there is no atom '{name}'", hint)
         options = []
@@ -316,6 +315,11 @@ class _Reader:
         return name, args
 
 
+def _end_of(node: ast.expr | ast.keyword) -> tuple[int, int]:
+    """Line and column, in bytes, after a node of Python's tree."""
+    return node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+
+
 def _commas_of_clauses(text: Text) -> Iterator[int]:
     """The places of commas before ``j in n`` in ``for i in m, j in n``, inside brackets."""
     word = ""
@@ -344,6 +348,8 @@ def parse_relation(text: Text, *, strict: bool = False) -> Relation:
     text.require(relations, "a constraint is a relation", "write <=, >= or == between numbers, >> 0 for psd")
     op = relations[0]
     for second in relations[1:]:
+        for each in (t for t in text.outer if op.end <= t.start < second.start and t.text in ("if", "or")):
+            text.fail_at(each, *PYTHON_WORDS[each.text])
         both = [t for t in text.outer if t.text in (",", "and") and op.end <= t.start < second.start]
         end, start = (both[0].start, both[0].end) if both else (second.start, op.end)
         lines = f"two lines: {text.cut(text.start, end).text} and {text.cut(start, text.end).text}"
@@ -353,7 +359,7 @@ def parse_relation(text: Text, *, strict: bool = False) -> Relation:
         )
     if op.text in REFUSED and not (strict and op.text in STRICT):
         why, better = REFUSED[op.text]
-        text.fail_at(op, f"'{op.text}' {why}", f"write {better}")
+        text.fail_at(op, f"'{op.text}' {why}", better)
     left, right = text.cut(text.start, op.start), text.cut(op.end, text.end)
     for side, word in ((left, "before"), (right, "after")):
         if not side.text:

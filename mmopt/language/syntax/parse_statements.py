@@ -208,6 +208,12 @@ def declaration(text: Text) -> Declaration:
             sign, at = token.text, at + 1
         elif token.text == "=" and not source:
             words = list(takewhile(lambda t: t.kind == "name" or t.text == ".", tokens[at:]))
+            for number in tokens[at : at + 1] if not words else ():
+                rest.cut(number.start, rest.end).fail(
+                    "what is given has no numbers here",
+                    "write them where they are used, or under 'let': A = [[1, 2], [3, 4]], b = [[1], [2]]; a "
+                    "number, under 'parameter': c = 2",
+                )
             if not words:
                 rest.fail_at(token, "a source is missing after '='", "for example workload.matrix")
             source, source_span = "".join(t.text for t in words), rest.span(words[0].start, words[-1].end)

@@ -101,8 +101,8 @@ def neighbourhood(text: Text) -> Neighbourhood:
 
 SUFFIX = ".program"
 TYPED = "<program>"  # a text from no file
-# All but tabs and line ends. Shown on a terminal they could do anything.
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+# All but tabs and line ends. Shown on a terminal they could do anything, and show a text in another order.
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 T = TypeVar("T")
 
 
@@ -259,7 +259,7 @@ def _parsed(text: str, file: str) -> Program:
             shown.fail(
                 Span(number, control.start() + 1),
                 f"the control character U+{ord(control.group()):04X} cannot stand in a program",
-                "is this a text file?",
+                "remove it (an editor may not show it); is this a text file?",
             )
     sections = split_sections(source)
     source.require(
@@ -320,7 +320,7 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
     objective, value = one(sense, parse_expr, None), one("value", parse_expr, None)
     steps, starts, search = each("steps", step), each("start", start), each("search", assignment)
     repair, neighbours = each("repair", assignment), one("neighbours", neighbourhood, None)
-    mistakes.refuse()
+    mistakes.refuse("names and shapes are checked once these are mended")
     declared = {a.name: a.declared for a in (*parameters, *lets) if a.declared}
     declared |= {d.name: d for d in (*givens, *choose)}
     fields: dict[str, Any] = {

@@ -76,6 +76,7 @@ FOREIGN: Mapping[str, Mapping[str, str]] = {
 ProblemClass = Literal["convex", "rank", "smooth", "closed form", "procedure"]
 CLASSES: tuple[ProblemClass, ...] = get_args(ProblemClass)
 PROSE = ("about", "proof")  # the sections of words
+COMMENT_MARKS = ("//", "/*", "%", "--")  # of other languages
 # The parameters of the rank heuristic, where the section 'search' does not set them: the first weight of the
 # trace, relative to the scaled objective (on prefix sums over 2 to 6 cells, 1 ends at the best known
 # strategies in half of the starts and near singular ones in the others; 3 ends up to a fifth above them in
@@ -94,7 +95,10 @@ CALLED = {
 _NAME = re.compile(rf"(?:{'|'.join(SECTIONS)})(?=[\s:]|$)")
 # A string, a comment, or a bracket. A quote that is not closed takes the rest of its line, and
 # reading the tokens refuses it.
-_PIECE = re.compile(r""""(?:[^"\\]|\\.)*(?:"|\\?$)|'(?:[^'\\]|\\.)*(?:'|\\?$)|#.*|[()\[\]{}]""")
+_PIECE = re.compile(
+    r""""(?:[^"\\]|\\.)*(?:"|\\?$)|'(?:[^'\\]|\\.)*(?:'|\\?$)|#.*|[()\[\]{}]"""
+    r"|//|/\*|%|--+(?=\s|$)"
+)
 
 
 @dataclass(frozen=True)
@@ -146,8 +150,13 @@ def _lines_of_sections(source: Source) -> Iterator[tuple[str, Span, int, list[st
     for number, line in enumerate(source.lines, 1):
         bare = line.rstrip()
         is_empty = not bare or bare.lstrip().startswith("#")
+        is_prose = current is not None and current[0] in PROSE and bare[:1].isspace()
+        for piece in () if is_prose else _PIECE.finditer(bare):
+            if (mark := piece[0])[:2] in COMMENT_MARKS:
+                hint = "a comment begins with #" + ", and a division is written /" * (mark == "//")
+                source.fail(Span(number, piece.start() + 1, len(mark)), f"'{mark}' begins no comment", hint)
         if not is_empty and bare[0] not in " \t":
-            name = _section_name(source, number, bare)
+            name = _section_name(source, number, bare, "" if current else "a text starts with: program NAME")
             if current:
                 yield current
             rest = bare[len(name) :].lstrip(":").lstrip()
@@ -164,8 +173,8 @@ def _lines_of_sections(source: Source) -> Iterator[tuple[str, Span, int, list[st
         yield current
 
 
-def _section_name(source: Source, number: int, line: str) -> str:
-    """The name with which a line begins; ProgramError where that is no section."""
+def _section_name(source: Source, number: int, line: str, first: str) -> str:
+    """The name with which a line begins; ProgramError where that is no section, of the first line so."""
     if match := _NAME.match(line):
         return match.group()
     source.require(
@@ -182,6 +191,7 @@ def _section_name(source: Source, number: int, line: str) -> str:
         hint = f"write: {CALLED[word]}"
     elif not hint.startswith("did") and re.match(r"\w+\s*[^\w\s]|\W", line):
         hint = "a statement inside a section is indented"
+    hint = hint if hint.startswith("did") else first or hint
     source.fail(Span(number, 1, len(word)), f"there is no section '{word}'", hint)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, NoReturn
 
-from mmopt.errors import Location, ProgramError
+from mmopt.errors import MOST_OTHERS, Location, ProgramError
 from mmopt.language.syntax.syntax_tree import Span
 
 MAX_BYTES = 200_000
@@ -39,11 +39,14 @@ PYTHON_WORDS = {
     "if": ("'if' cannot stand in an expression", "a program has one meaning for all data"),
     "and": ("'and' cannot stand in an expression", "write two constraints"),
     "forall": ("'forall' is no word of the language", "a family of constraints ends with: for j in m"),
-    "or": ("'or' cannot stand in an expression", "write two programs and compare them"),
+    "or": (
+        "'or' cannot stand in an expression",
+        "a choice between lines is not convex, and all lines hold together: write two programs and compare "
+        "them",
+    ),
 }
 STRANGE_OPERATORS = {
     "^": ("'^' is not a power", "write **"),
-    "//": ("'//' has no meaning here", "write /"),
     "{": ("'{' has no meaning here", "write ( ) for grouping, [ ] for an index or a block matrix"),
     ";": ("';' has no meaning here", "write one statement a line; one matrix on another is [[A], [B]]"),
     "|": ("'|' has no meaning here", "|x| is abs(x), entry by entry, and ||x|| is norm(x)"),
@@ -130,25 +133,48 @@ class Source:
 
 @dataclass
 class Mistakes:
-    """The first mistake of each statement of a program; ``broken``: the names that are not defined for it."""
+    """The first mistake of each statement of a program; ``broken``: the names that are not defined for it.
+
+    ``is_unsure``: a dimension, or a name, that is not defined may follow from another mistake.
+    """
 
     errors: list[ProgramError] = field(default_factory=list)
     broken: set[str] = field(default_factory=set)
+    is_unsure: bool = False
 
     @contextmanager
-    def noting(self, uses: Iterable[str] = (), defines: Iterable[str] = ()) -> Iterator[None]:
-        """Note the mistake that ends the block, unless it follows from a name that is broken."""
+    def noting(self, defines: Iterable[str] = ()) -> Iterator[None]:
+        """Note the mistake that ends the block; what the block defines is broken then."""
         try:
             yield
         except ProgramError as error:
-            if self.broken.isdisjoint(uses):
+            if not (self.is_unsure and error.message.endswith((" is not defined", " is not a dimension"))):
                 self.errors.append(error)
+            # A name that is taken was meant to be another, which is missing then.
+            self.is_unsure |= error.hint.endswith("another name")
             self.broken.update(defines)
 
-    def refuse(self) -> None:
-        """Raise the first mistake in the text, with the others, if there are any."""
-        kept = {(error.message, error.where): error for error in reversed(self.errors)}
-        ordered = sorted(kept.values(), key=lambda e: (e.where.line, e.where.column) if e.where else (0, 0))
+    def spare(self, names: Iterable[str]) -> bool:
+        """Whether none of the names is broken, nor the result of a broken step."""
+        return self.broken.isdisjoint(name.partition(".")[0] for name in names)
+
+    def refuse(self, note: str = "") -> None:
+        """Raise the first mistake in the text, with the others, if there are any; a name is missing once.
+
+        ``note`` stands below the last one of several.
+        """
+        kept: dict[object, list[ProgramError]] = {}
+        for error in sorted(self.errors, key=lambda e: (e.where.line, e.where.column) if e.where else (0, 0)):
+            is_missing = error.message.endswith(" is not defined")
+            kept.setdefault(error.message if is_missing else (error.message, error.where), []).append(error)
+        ordered = [same[0] for same in kept.values()]
+        for first, *same in kept.values():
+            lines = sorted({e.where.line for e in (first, *same) if e.where})[1:]
+            if lines:
+                also = f"also on line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}"
+                first.hint = "; ".join(filter(None, [first.hint, also]))
+        for last in ordered[: MOST_OTHERS + 1][-1:] if note and len(ordered) > 1 else ():
+            last.hint = "\n  ".join(filter(None, [last.hint, note]))
         for first in ordered[:1]:
             first.others = tuple(ordered[1:])
             raise first
@@ -208,13 +234,14 @@ class Text:
         return self.span(self.start, self.end)
 
     def span(self, start: int, end: int) -> Span:
-        """The span of ``whole[start:end]``, as far as it lies on its first line."""
-        row, newline = self.whole.count("\n", 0, start), self.whole.rfind("\n", 0, start)
-        return Span(
-            self.line + row,
-            start - newline if row else start + self.column,
-            max(1, len(self.whole[start:end].split("\n")[0].rstrip())),
-        )
+        """The span of ``whole[start:end]``; its width is that on its first line."""
+
+        def place(at: int) -> tuple[int, int]:
+            row, newline = self.whole.count("\n", 0, at), self.whole.rfind("\n", 0, at)
+            return self.line + row, at - newline if row else at + self.column
+
+        width = max(1, len(self.whole[start:end].split("\n")[0].rstrip()))
+        return Span(*place(start), width, place(end))
 
     def at(self, token: Token) -> Span:
         """The span of a token."""
@@ -244,12 +271,13 @@ class Text:
         self.source.require(holds, self.place, message, hint)
 
     def fail_at(self, token: Token | None, message: str, hint: str = "") -> NoReturn:
-        """Raise a :class:`~mmopt.errors.ProgramError` at a token, or at the first character."""
+        """Raise a :class:`~mmopt.errors.ProgramError` at a token, or the part (the statement, if empty)."""
         first = self.whole_tokens[0].start if self.whole_tokens else self.start
         if token is not None and token.depth == 0 and "\n" in self.whole[first : token.start]:
             goes_on = "indented deeper, this line goes on with the statement above"
             hint = "; ".join(filter(None, [hint, goes_on]))
-        self.source.fail(self.at(token) if token else self.span(self.start, self.start + 1), message, hint)
+        where = self if self.text or not self.whole_tokens else self.cut(first, self.whole_tokens[-1].end)
+        self.source.fail(self.at(token) if token else where.place, message, hint)
 
     def limit(self) -> None:
         """Refuse a statement that is too long."""
@@ -287,9 +315,7 @@ def _tokens(text: Text) -> Iterator[Token]:
         if token.text in PAIRS:
             opened.append(token)
             if len(opened) > MAX_DEPTH:
-                text.fail_at(
-                    token, f"more than {MAX_DEPTH} brackets inside each other", "split it with 'let'"
-                )
+                text.fail(f"more than {MAX_DEPTH} brackets inside each other", "split it with 'let'")
     if opened:
         last = opened[-1]
         text.fail_at(

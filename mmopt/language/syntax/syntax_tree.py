@@ -14,11 +14,15 @@ from mmopt.language.atoms.expression_types import Dim
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The place of a piece of a program: 1-based line and column, width in characters."""
+    """The place of a piece of a program: 1-based line and column, width in characters on its first line.
+
+    ``end``: line and column after its last character, where it was read from a text.
+    """
 
     line: int
     column: int
     width: int = 1
+    end: tuple[int, int] = field(default=(0, 0), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

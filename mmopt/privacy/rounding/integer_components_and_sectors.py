@@ -62,8 +62,10 @@ from mmopt.privacy.rounding.norms_and_measured_integers import (
     digest,
     exactly,
     integer_product,
+    is_small,
     largest_entry,
     maximal_sets,
+    small_product,
 )
 from mmopt.sectors.functions_of_few import Rests
 from mmopt.sectors.largest_of_tables import largest_of_tables
@@ -516,13 +518,10 @@ class IndicatorComponent:
 
     @cached_property
     def gram(self) -> Ints:
-        """KᵀK, modulo 2⁶⁴, from limbs whose products are exact in floats."""
-        if largest_entry(self.matrix) >= 2**30 or len(self.matrix) >= 2**22:
-            return np.asarray(self.matrix.T @ self.matrix, dtype=np.int64)
-        high, low = (self.matrix >> 15).astype(np.float64), (self.matrix & (2**15 - 1)).astype(np.float64)
-        mixed = (high.T @ low).astype(np.int64)
-        squares = ((high.T @ high).astype(np.int64) << 30) + (low.T @ low).astype(np.int64)
-        return np.asarray(squares + ((mixed + mixed.T) << 15), dtype=np.int64)
+        """KᵀK, modulo 2⁶⁴."""
+        if is_small(self.matrix):
+            return small_product(self.matrix.T, self.matrix)
+        return np.asarray(self.matrix.T @ self.matrix, dtype=np.int64)
 
     def add_to(self, tables: dict[tuple[int, ...], Array]) -> tuple[int, float]:
         """Add the squared length to tables over classes; the number of terms, and a bound on their sum."""

@@ -93,7 +93,7 @@ def largest_squared_difference(matrix: Ints) -> int:
     columns = np.unique(matrix, axis=1)  # equal columns add no new difference
     if (count := columns.shape[1]) < 2:
         return 0
-    if not _is_small(columns) or 4 * largest_squared_norm(columns) >= _LIMIT:
+    if not is_small(columns) or 4 * largest_squared_norm(columns) >= _LIMIT:
         wide = columns.astype(object)
         return max(
             max(int(v) for v in ((wide[:, i + 1 :] - wide[:, i : i + 1]) ** 2).sum(axis=0))
@@ -104,7 +104,7 @@ def largest_squared_difference(matrix: Ints) -> int:
     for start in range(0, count, _BLOCK):
         block = slice(start, start + _BLOCK)
         rest = slice(start, count)
-        inner = _small_product(columns[:, block].T, columns[:, rest])
+        inner = small_product(columns[:, block].T, columns[:, rest])
         best = max(best, int((norms[block, None] + norms[None, rest] - 2 * inner).max()))
     return best
 
@@ -167,13 +167,13 @@ def _squared_participation(matrix: Ints, norm: int, neighbours: Neighbours) -> i
 
 def _gram(left: Ints, right: Ints | None = None) -> Ints:
     """leftᵀ right, by default leftᵀ left, exactly; TooLargeError when an entry may reach 2^62."""
-    if right is None and _is_small(left) and largest_squared_norm(left) < _LIMIT:
-        return _small_product(left.T, left)
+    if right is None and is_small(left) and largest_squared_norm(left) < _LIMIT:
+        return small_product(left.T, left)
     return integer_product(left.T, left if right is None else right)
 
 
-def _is_small(matrix: Ints) -> bool:
-    """Whether ``_small_product`` takes the matrix."""
+def is_small(matrix: Ints) -> bool:
+    """Whether ``small_product`` takes the matrix."""
     return largest_entry(matrix) < 1 << 2 * _LIMB and matrix.shape[0] < 2**23
 
 
@@ -223,7 +223,7 @@ def _squared_norms(matrix: Ints) -> AnyInts:
     return np.concatenate([(wide * wide).sum(axis=0) for wide in some])
 
 
-def _small_product(left: Ints, right: Ints) -> Ints:
+def small_product(left: Ints, right: Ints) -> Ints:
     """left @ right for entries below 2^30 through exact float64 products of 15-bit limbs (BLAS speed).
 
     A limb is at most 2^15 in size, so each float sum is at most rows x 2^30 <= 2^53 for fewer than

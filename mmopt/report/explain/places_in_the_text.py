@@ -1,6 +1,5 @@
 """Where the nodes of a checked program stand in its text."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import accumulate
@@ -10,7 +9,6 @@ from mmopt.language import Program
 from mmopt.language.check.whole_program import split_lets
 from mmopt.language.syntax.syntax_tree import (
     Apply,
-    Entries,
     Expr,
     Name,
     Number,
@@ -21,8 +19,6 @@ from mmopt.language.syntax.syntax_tree import (
 )
 
 TAKEN_AS_ONE = ("matmul", "trace", "log")  # of which the check may make another node
-_BRACKET = re.compile(r"[()\[\]]")
-_GOES_ON = re.compile(r"[ \t]*[^ \t\n]")
 
 
 class Places:
@@ -36,8 +32,6 @@ class Places:
 
     def __init__(self, written: Program) -> None:
         self.source, lines = written.source, written.source.lines
-        # No expression has a text in quotes, so '#' begins a comment.
-        self.text = "\n".join(line.partition("#")[0].ljust(len(line)) for line in lines)
         self.starts = [0, *accumulate(len(line) + 1 for line in lines)]
         self.lets = {let.name: let.expr for let in split_lets(written)[1]}
         self.lines = {c.name: c.relation for c in written.constraints}
@@ -53,7 +47,7 @@ class Places:
         """The nodes below it that have a text of their own: ``max(a, b, c)`` is two nodes with one text."""
         for node in walk(whole):
             for part in children(node):
-                if part.span != node.span or self._end(part) != self._end(node):
+                if (part.span, part.span.end) != (node.span, node.span.end):
                     yield part
 
     def of(self, expr: Expr) -> Location | None:
@@ -68,7 +62,7 @@ class Places:
 
     def _place(self, node: Expr | Relation) -> Location:
         """The place of a node as written."""
-        return replace(self.source.locate(node.span), width=self._end(node) - self._start(node))
+        return replace(self.source.locate(node.span), width=self._width(node.span))
 
     def _is_text_of(self, written: Expr, expr: Expr) -> bool:
         """Whether a node is the written one: the same operation on parts that stand where its parts stand."""
@@ -85,31 +79,10 @@ class Places:
             expr = self.lets[expr.id]
         return expr
 
-    def _start(self, node: Expr | Relation) -> int:
-        """The character at which a node begins."""
-        return self.starts[node.span.line - 1] + node.span.column - 1
-
-    def _end(self, node: Expr | Relation) -> int:
-        """The character after a node, of which a span knows the first line only."""
-        start = self._start(node)
-        end = first = start + node.span.width
-        has_clauses = isinstance(node, Entries)
-        if not has_clauses and _GOES_ON.match(self.text, end):
-            return end  # on the same line
-        parts = (node.left, node.right) if isinstance(node, Relation) else children(node)
-        inner = max(map(self._end, parts), default=start)
-        end = inner if has_clauses else max(first, inner)
-        brackets = _BRACKET.findall(self.text, start, end)
-        depth = sum(1 if b in "([" else -1 for b in brackets)
-        for bracket in _BRACKET.finditer(self.text, end):
-            if depth <= 0 and not has_clauses:
-                break
-            depth += 1 if bracket[0] in "([" else -1
-            if depth < 0:  # the one around the clauses
-                return len(self.text[: bracket.start()].rstrip())
-            end = bracket.end()
-        is_turned = isinstance(node, Apply) and node.atom == "transpose" and first <= inner
-        return self.text.index("T", end) + 1 if is_turned else end
+    def _width(self, span: Span) -> int:
+        """The number of characters of a span, over all its lines."""
+        (line, column), starts = span.end, self.starts
+        return starts[line - 1] + column - starts[span.line - 1] - span.column
 
 
 def _operation(expr: Expr) -> str:

@@ -380,8 +380,7 @@ def step(
     queries, cells = xp.where(active < t, shares, 0.0), xp.where(active < t, 0.0, shares)
     group = queries if problem.floors is not None else cells if problem.base is not None else None
     solution = None
-    single = not careful and barrier * y.shape[0] > SINGLE
-    for precise in (False, True) if single else (True,):
+    for precise in (False, True) if (not careful and barrier * y.shape[0] > SINGLE) else (True,):
         hessian = curvature(problem, at, active, careful=careful, single=not precise)
         _with_ends(hessian, shares if problem.base is None else cells, count_marked(active < t), near)
         solution = hessian.solve(right) if group is None else _balanced(hessian, right, group)

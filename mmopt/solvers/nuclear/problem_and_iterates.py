@@ -478,8 +478,7 @@ def _equalised(
     if not is_full(problem, lengths, spectra):
         return float("inf")
     xp = namespace(weights)
-    lines = problem.lines
-    total = 0.0 if lines is None or lengths is None else lines.equalised(lengths, weights)
+    total = 0.0 if problem.lines is None or lengths is None else problem.lines.equalised(lengths, weights)
     for number, decomposition in zip(problem.others, spectra, strict=True):
         part = problem.parts[number]
         scaled = (part.rows * xp.sqrt(xp.take(weights, part.cells))) @ decomposition.right

@@ -261,11 +261,6 @@ def _worst(at: Iterate) -> float:
     return at.norm**2 * float(namespace(at.cells).max(at.cost / at.cells)) * at.wide
 
 
-def with_largest(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
-    """X, and t, the largest variance."""
-    return {**strategy(env, problem, at, care), "t": _worst(at)}
-
-
 def balanced(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
     """X times t, so that its diagonal and the variances are at most t."""
     t = math.sqrt(_worst(at))
@@ -316,11 +311,6 @@ QUERIES = "L @ B"
 GAP_OF_INVERTED = 1e-9  # gap for which a covariance that is only inverted has to be good
 
 
-def _full_rank(env: Env) -> NuclearProblem:
-    """``V``, of full row rank."""
-    return split(env["V"]) if isinstance(env["V"], Split) else whole(env["V"])
-
-
 def _product(left: Array, right: Array) -> Array:
     """The product, or the left factor itself where the right one is an identity: memory."""
     return left if is_identity(right) else left @ right
@@ -348,11 +338,6 @@ def _unit_targets(env: Env) -> NuclearProblem:
     """``V``: queries divided by the roots of their targets, so that all targets are 1."""
     rows = _product(env["V"], env["B"])
     return whole(rows, namespace(rows).ones(rows.shape[0], dtype=rows.dtype), env["B"].shape[0])
-
-
-def _dual_prices(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
-    """The point at t = N², where 2 N √t - t is largest."""
-    return {"d": level_like(env["V"], "columns", at.norm**2 * at.cells / problem.cells)}
 
 
 def _covariance(env: Env, problem: NuclearProblem, at: Iterate, scale: float, care: Care) -> Array | Split:
@@ -401,11 +386,6 @@ def _twice(env: Env, square: float) -> float:
     return 2.0 * math.sqrt(square)
 
 
-def _per_budget(env: Env, at: Iterate) -> float:
-    """N² / budget²: what a budget that is larger by one saves, by each share."""
-    return (at.norm / float(env["budget"])) ** 2
-
-
 def _both_weights(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
     """The point; F is left to the repair, which has it in closed form."""
     k = env["B"].shape[0]
@@ -428,8 +408,20 @@ FORMS: Mapping[str, ProgramForm] = MappingProxyType(
         "l2_strategy_block": ProgramForm(all_queries, with_covariance, SENSITIVITY),
         "gamma_f": ProgramForm(all_queries, balanced, prices("columns"), worth=_root),
         "gamma_2": ProgramForm(each_query, balanced, prices("columns", "rows"), worth=_root),
-        "minimax_variance": ProgramForm(each_query, with_largest, prices("sensitivity", "accuracy")),
-        "l2_strategy_dual": ProgramForm(_full_rank, _dual_prices, lambda env, problem, at: {}, dual=True),
+        "minimax_variance": ProgramForm(
+            each_query,
+            lambda env, problem, at, care: {**strategy(env, problem, at, care), "t": _worst(at)},
+            prices("sensitivity", "accuracy"),
+        ),
+        "l2_strategy_dual": ProgramForm(
+            lambda env: split(env["V"]) if isinstance(env["V"], Split) else whole(env["V"]),
+            # The point at t = N², where 2 N √t - t is largest.
+            lambda env, problem, at, care: {
+                "d": level_like(env["V"], "columns", at.norm**2 * at.cells / problem.cells)
+            },
+            lambda env, problem, at: {},
+            dual=True,
+        ),
         "fitness_for_use": ProgramForm(
             _targeted_queries, _at_targets, prices("privacy", "accuracy", of_queries=_squared_norm)
         ),
@@ -442,7 +434,8 @@ FORMS: Mapping[str, ProgramForm] = MappingProxyType(
         "fitness_budget": ProgramForm(
             _targeted_queries,
             _at_budget,
-            prices("privacy", "accuracy", _per_budget, _target),
+            # N² / budget²: what a budget that is larger by one saves, by each share.
+            prices("privacy", "accuracy", lambda env, at: (at.norm / float(env["budget"])) ** 2, _target),
             worth=lambda env, square: square / float(env["budget"]),
         ),
         "fitness_dual": ProgramForm(_unit_targets, _both_weights, _precision, dual=True, worth=_twice),

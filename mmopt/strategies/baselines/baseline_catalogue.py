@@ -403,5 +403,7 @@ def _costs(call: Call, workload: Workload, norms: Sequence[int]) -> Iterator[tup
         sensitivity = design.rows.largest_column_norm(norm)
         rmse = sensitivity * math.sqrt(mean)
         cost = None if ratio is None else sensitivity * math.sqrt(ratio)
-        error = sensitivity**2 * squared
-        yield Cost(norm, design.rows.shape[0], sensitivity, error, rmse, cost), design.detail
+        yield (
+            Cost(norm, design.rows.shape[0], sensitivity, sensitivity**2 * squared, rmse, cost),
+            design.detail,
+        )

@@ -26,7 +26,7 @@ export class CompareTab {
       this.said,
       el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Comparison" },
         el("table", {}, el("thead", {}, el("tr", {}, HEADS.map((head, i) => el("th", { scope: "col", class: isNumber(i) ? "number" : null }, head)))), this.body)),
-      el("p", { class: "faint" }, "“Missed before repair” is how far the solver's own point is from the constraints. Objective and bound are those after the repair, to the nearest; the gap is rounded up."));
+      el("p", { class: "faint" }, "A value is the objective on the scale that the formulations of a program share, where it has another. “Missed before repair” is how far the solver's own point is from the constraints. Objective and bound are those after the repair, to the nearest; the gap is rounded up."));
   }
 
   /** The solvers that may be chosen, and the most seconds. */
@@ -46,7 +46,7 @@ export class CompareTab {
   /** One row has ended. */
   add(row) {
     const cells = [row.program, row.solver, row.variables, row.cones, shown(row.seconds, 3), shown(row.objective),
-      shown(row.bound), shownGap(row.gap), shown(row.violation, 2, 1), [row.stop, row.reason].filter(Boolean).join(": ")];
+      shown(row.bound), shownGap(row.gap), shown(row.violation, 2, 1), [row.stop, row.reason, row.value !== row.objective && `value ${shown(row.value)}`].filter(Boolean).join(": ")];
     this.body.append(el("tr", {}, cells.map((cell, i) => {
       const text = cell === null || cell === undefined || cell === "none" ? "–" : String(cell);
       return i === 0 ? el("th", { scope: "row" }, text) : el("td", { class: isNumber(i) ? "number" : i === cells.length - 1 ? "reason" : null }, text);

@@ -70,7 +70,7 @@ export class MultipliersTab {
       el("p", {}, solution.sense === "maximize"
         ? "A choice of multipliers proves an upper bound, or nothing: no feasible point is better. The least of them is the optimum, where duality is strong."
         : "A choice of multipliers proves a lower bound, or nothing: no feasible point is better. The largest of them is the optimum, where duality is strong."),
-      !solution.has_certificate && el("p", { class: "faint" }, "Besides the multipliers, the bound uses ranges of the variables that follow from the lines and from the objective reached. So it is not the value of the dual function, which may even be infinite. The solution's own bound is the best of several choices."),
+      !solution.has_certificate && el("p", { class: "faint" }, "Besides the multipliers, the bound uses ranges of the variables that follow from the lines and from the objective reached. So it is not the value of the dual function, which may even be infinite. “The solver's” may prove less than the solution's own bound: a solve also moves its multipliers where that proves more, and tries others from problems solved near its point."),
       bar, said, why,
       el("p", { class: "row" },
         el("button", { type: "button", onclick: all((n) => means.get(n.m)) }, "All equal"),

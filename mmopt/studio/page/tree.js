@@ -8,7 +8,7 @@ export function curvatureWords(node) {
   return node.curvature + (node.order ? " ⪯" : "");
 }
 
-/** The first word of a curvature: neither, of "neither convex nor concave". */
+/** The first word of a curvature: neither, of "neither convex nor concave by the rules". */
 export const firstWord = (curvature) => curvature.split(" ")[0];
 
 /** Whether a node is a number, with or without a sign. */

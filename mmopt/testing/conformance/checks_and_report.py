@@ -246,16 +246,18 @@ def _weighting(claim: Claim, givens: Mapping[str, Any]) -> Dual:
         load = problem.matrix.T @ problem.best_response(problem.matrix @ mu)
         return np.asarray(problem.power / (1.0 + problem.power) * load)
 
-    at = np.exp(_logs(problem.matrix.shape[1]))
-    return Dual(lambda mu: problem.value(problem.matrix @ mu), gradient, at)
+    return Dual(
+        lambda mu: problem.value(problem.matrix @ mu), gradient, np.exp(_logs(problem.matrix.shape[1]))
+    )
 
 
 def _banded(claim: Claim, givens: Mapping[str, Any]) -> Dual:
     """No dual: the error itself, by the entries of a factor below its diagonal and the shares."""
     near, queries, cover = (np.asarray(givens[name], dtype=float) for name in ("near", "W", "C"))
     problem = banded_kernel.Banded(queries, cover, int(near[0].sum()))
-    below = int(problem.places.sum())
-    at = np.concatenate([np.linspace(-0.5, 0.5, below), np.exp(_logs(len(problem.cover)))])
+    at = np.concatenate(
+        [np.linspace(-0.5, 0.5, int(problem.places.sum())), np.exp(_logs(len(problem.cover)))]
+    )
     return Dual(lambda x: problem.value(x)[0], lambda x: problem.value(x)[1], at)
 
 
@@ -484,8 +486,7 @@ def rule_of(program: Program) -> Rule | None:
 
 def why_not(twist: Twist, program: Program, workload: Workload) -> str:
     """The reason why the case does not apply to this program and workload; "" when it does."""
-    rule = rule_of(program)
-    if rule is None:
+    if (rule := rule_of(program)) is None:
         return f"nothing is known of how '{program.name}' depends on its workload"
     if not twist.needs(rule):
         return twist.reason
@@ -636,8 +637,7 @@ class Work:
             return
         if "derivatives" in self.checks:
             self.judge(trial, "derivatives", self.derivatives(trial))
-        solution = self.solved(trial)
-        if solution is None:
+        if (solution := self.solved(trial)) is None:
             return
         of_others = {"known": self.known_figures, "conic route": self.conic_route}
         for name, check in (OF_SOLUTION | of_others).items():
@@ -675,8 +675,7 @@ class Work:
 
     def known_figures(self, trial: Trial, solution: Solution) -> Verdict:
         """Compare with published numbers and closed forms."""
-        figures = known_figures(trial.program, trial.problem, trial.workload)
-        if not figures:
+        if not (figures := known_figures(trial.program, trial.problem, trial.workload)):
             yield "nothing is known of the optimum"
         interval = trial.interval(solution)
         words = {"exact": "to hold", "upper": "to reach down to", "lower": "to reach up to"}

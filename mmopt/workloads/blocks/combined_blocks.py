@@ -32,14 +32,42 @@ from mmopt.workloads.domain import Attribute, range_labels
 
 
 class Around(Implicit):
-    """A block with the rows and cells of another one, ``inner``, and further numbers."""
+    """A block with the rows of another one, ``inner``, its cells unless it has another size, and numbers."""
 
-    def __init__(self, inner: Implicit, numbers: np.typing.NDArray[np.generic]) -> None:
-        super().__init__(inner.size, inner.rows)
-        self.full_rank = inner.full_rank
+    def __init__(
+        self, inner: Implicit, numbers: np.typing.NDArray[np.generic], size: int | None = None
+    ) -> None:
+        super().__init__(inner.size if size is None else size, inner.rows)
+        self.full_rank = inner.full_rank and self.size == inner.size
         self.root_rounding = inner.root_rounding
         self.inner = inner
         self._numbers = numbers
+
+    def _wide(self, values: Array) -> Array:
+        """The values of the inner block's cells, along the last axis, for the cells of this one."""
+        return values
+
+    def _square(self, values: Array) -> Array:
+        """A symmetric matrix over the inner block's cells, for the cells of this one."""
+        return self._wide(self._wide(values).T)
+
+    def _take(self, index: Ints) -> Array:
+        return self._wide(self.inner.take(index))
+
+    def _gram(self) -> Array:
+        return self._square(self.inner.gram())
+
+    def gram_of_weighted(self, weights: Array) -> Array:
+        return self._square(self.inner.gram_of_weighted(weights))
+
+    def _root(self) -> Array:
+        return self._wide(self.inner.root())
+
+    def _adjoint(self, y: Array) -> Array:
+        return self._wide(self.inner.adjoint(y))
+
+    def column_powers(self, norm: int) -> Array:
+        return self._wide(self.inner.column_powers(norm))
 
     def classes(self) -> Ints:
         return self.inner.classes()
@@ -75,6 +103,7 @@ class Scaled(Around):
     """
 
     kind = "Scaled"
+    _root, gram_of_weighted = Implicit._root, Implicit.gram_of_weighted
 
     def __init__(self, inner: Implicit, scale: float | np.typing.ArrayLike) -> None:
         scales = owned(scale)
@@ -98,7 +127,7 @@ class Scaled(Around):
         return np.broadcast_to(self.scale, self.rows)[index][:, None] * self.inner.take(index)
 
     def _gram(self) -> Array:
-        return np.square(self.scale) * self.inner.gram() if self.is_uniform else super()._gram()
+        return np.square(self.scale) * self.inner.gram() if self.is_uniform else Implicit._gram(self)
 
     def _apply(self, x: Array) -> Array:
         return np.asarray(self.scale * self.inner.apply(x))
@@ -186,26 +215,11 @@ class RowWeighted(Around):
         """``weighed()``, made once."""
         return ScaledRows(self.inner, self.row_weights)
 
-    def _take(self, index: Ints) -> Array:
-        return self.inner.take(index)
-
-    def _gram(self) -> Array:
-        return self.inner.gram()
-
-    def _root(self) -> Array:
-        return self.inner.root()
-
     def _apply(self, x: Array) -> Array:
         return self.inner.apply(x)
 
-    def _adjoint(self, y: Array) -> Array:
-        return self.inner.adjoint(y)
-
     def entrywise(self, norm: int) -> Implicit:
         return self.inner.entrywise(norm)
-
-    def column_powers(self, norm: int) -> Array:
-        return self.inner.column_powers(norm)
 
     def __repr__(self) -> str:
         return f"weighted({self.inner!r})"
@@ -226,7 +240,19 @@ def unit_rows(block: Implicit) -> tuple[float, Implicit]:
     return 1.0, RowWeighted(block.plain, (1.0 if weights is None else weights) / norms)
 
 
-class Reordered(Around):
+class Placed(Around):
+    """A block whose column for each cell is a column of another one, that of number ``_place``."""
+
+    _place: Ints
+
+    def _wide(self, values: Array) -> Array:
+        return np.asarray(values[..., self._place])
+
+    def classes(self) -> Ints:
+        return ordered(super().classes()[self._place])
+
+
+class Reordered(Placed):
     """A block over the cells in another order: its first column is cell ``order[0]``, and so on."""
 
     kind = "reordered"
@@ -235,29 +261,11 @@ class Reordered(Around):
         super().__init__(inner, frozen(np.array([order, np.argsort(order)])))
         self.order, self._place = self._numbers
 
-    def _take(self, index: Ints) -> Array:
-        return np.asarray(self.inner.take(index)[:, self._place])
-
-    def _gram(self) -> Array:
-        return np.asarray(self.inner.gram()[np.ix_(self._place, self._place)])
-
-    def _root(self) -> Array:
-        return np.asarray(self.inner.root()[:, self._place])
-
     def _apply(self, x: Array) -> Array:
         return self.inner.apply(x[..., self.order])
 
-    def _adjoint(self, y: Array) -> Array:
-        return np.asarray(self.inner.adjoint(y)[..., self._place])
-
     def entrywise(self, norm: int) -> Implicit:
         return Reordered(self.inner.entrywise(norm), self.order)
-
-    def column_powers(self, norm: int) -> Array:
-        return np.asarray(self.inner.column_powers(norm)[self._place])
-
-    def classes(self) -> Ints:
-        return ordered(super().classes()[self._place])
 
     def spanning(self) -> Implicit:
         return Identity(self.size) if self.full_rank else Reordered(super().spanning(), self.order)
@@ -271,7 +279,45 @@ class Reordered(Around):
         return [self.kind, self.size, self.inner.describe(), describe_array(self.order)]
 
 
-class Padded(Implicit):
+class AtLevel(Placed):
+    """A block over the sets of cells that a level of an attribute names: each query counts whole sets.
+
+    Parameters
+    ----------
+    inner : M (m, k), over the sets.
+    level : the level as an attribute, with a label for each set.
+    set_of_cell : (n,) the number of each cell's set; the matrix is M with these columns.
+    """
+
+    kind = "level"
+
+    def __init__(self, inner: Implicit, level: Attribute, set_of_cell: Ints) -> None:
+        super().__init__(inner, set_of_cell, len(set_of_cell))
+        self.level, self._place, self._sizes = level, set_of_cell, np.bincount(set_of_cell)
+        # An error in a column comes as often as the column.
+        self.root_rounding *= math.sqrt(self._sizes.max() / self._sizes.min())
+
+    def _apply(self, x: Array) -> Array:
+        by_set = x[..., np.argsort(self._place, kind="stable")]
+        return self.inner.apply(np.add.reduceat(by_set, np.cumsum(self._sizes) - self._sizes, axis=-1))
+
+    def entrywise(self, norm: int) -> Implicit:
+        return AtLevel(self.inner.entrywise(norm), self.level, self._place)
+
+    def spanning(self) -> Implicit:
+        return AtLevel(self.inner.spanning(), self.level, self._place)
+
+    def viewed(self, attribute: Attribute) -> tuple[Implicit, Attribute]:
+        return self.inner, self.level
+
+    def labels(self, attribute: Attribute) -> list[str]:
+        return self.inner.labels(self.level)
+
+    def describe(self) -> list[object]:
+        return [self.kind, self.level.name, *super().describe()[1:]]
+
+
+class Padded(Placed):
     """A block over the first cells; none of its queries counts the others.
 
     Parameters
@@ -281,9 +327,7 @@ class Padded(Implicit):
     """
 
     def __init__(self, inner: Implicit, size: int) -> None:
-        super().__init__(size, inner.rows)
-        self.root_rounding = inner.root_rounding
-        self.inner = inner
+        super().__init__(inner, np.empty(0), size)
         self.kind = f"padded {inner.kind}"
 
     @property
@@ -291,39 +335,16 @@ class Padded(Implicit):
         return self.inner.title
 
     def _wide(self, values: Array) -> Array:
-        """Values with zeros for the other cells, along the last axis."""
         return np.concatenate([values, np.zeros((*values.shape[:-1], self.size - self.inner.size))], axis=-1)
-
-    def _square(self, values: Array) -> Array:
-        """A square matrix with zeros for the other cells, both ways."""
-        return self._wide(self._wide(values).T)
-
-    def _take(self, index: Ints) -> Array:
-        return self._wide(self.inner.take(index))
-
-    def _gram(self) -> Array:
-        return self._square(self.inner.gram())
-
-    def gram_of_weighted(self, weights: Array) -> Array:
-        return self._square(self.inner.gram_of_weighted(weights))
-
-    def _root(self) -> Array:
-        return self._wide(self.inner.root())
 
     def _apply(self, x: Array) -> Array:
         return self.inner.apply(x[..., : self.inner.size])
-
-    def _adjoint(self, y: Array) -> Array:
-        return self._wide(self.inner.adjoint(y))
 
     def squared_lengths(self, directions: Array) -> Array:
         return self.inner.squared_lengths(directions[: self.inner.size])
 
     def entrywise(self, norm: int) -> Implicit:
         return Padded(self.inner.entrywise(norm), self.size)
-
-    def column_powers(self, norm: int) -> Array:
-        return self._wide(self.inner.column_powers(norm))
 
     def classes(self) -> Ints:
         return np.pad(self.inner.classes(), (0, self.size - self.inner.size), constant_values=-1)
@@ -339,9 +360,6 @@ class Padded(Implicit):
         first = attribute if attribute.declared == size else Attribute(attribute.name, labels)
         (whole,) = range_labels(first, [(0, size - 1)])
         return [label or whole for label in self.inner.labels(first)]
-
-    def holdings(self) -> Iterator[tuple[int, int]]:
-        yield from self.inner.holdings()
 
     def describe(self) -> list[object]:
         return ["padded", self.size, self.inner.describe()]

@@ -261,6 +261,10 @@ class Implicit(ABC):
             f"{attribute.name} in {n}" for n in self.names or (f"predicate {i}" for i in range(self.rows))
         ]
 
+    def viewed(self, attribute: Attribute) -> tuple[Implicit, Attribute]:
+        """The block over what its queries are about, and that: the attribute, or a level of it."""
+        return self, attribute
+
     def holdings(self) -> Iterator[tuple[int, int]]:
         """The storage of the matrix: an identity of each piece, and its bytes.
 

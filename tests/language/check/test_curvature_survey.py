@@ -175,7 +175,7 @@ def test_every_fault_is_found() -> None:
 def test_what_is_above_the_blamed_node_says_so() -> None:
     (node,) = survey(parsed("1 + sum(d * sqrt(u))")).lines[0].sides
     *above, last = [n for n in walk(node) if n.type.curvature is Curvature.UNKNOWN]
-    assert {n.rule for n in above} == {"a part of it is neither"}
+    assert {n.rule for n in above} == {"a part of it is neither by the rules"}
     assert last.rule == "a concave expression times a factor of unknown sign"
 
 

@@ -3,13 +3,16 @@
 Guards infer_types.py and exact_rewriting.py (sums of multiples).
 """
 
+import itertools
+
 import numpy as np
 import pytest
 
 from mmopt.errors import ProgramError
 from mmopt.language import ATOMS, Program, check, evaluate
 from mmopt.language.atoms.expression_types import Curvature
-from mmopt.language.check.infer_types import KEEPS_ZEROS, Scope, infer
+from mmopt.language.check.infer_types import KEEPS_ZEROS, Scope, infer, not_psd
+from mmopt.language.syntax.syntax_tree import Block, Number, Span
 
 TEXT = """program trial
 given
@@ -241,3 +244,21 @@ def test_atoms_that_zeros_do_not_change_are_those_that_say_so(rng: np.random.Gen
             short, long = (np.asarray(ATOMS[name].numpy(v, *more)) for v in (x, np.append(x, 0.0)))
         same = np.append(short, 0.0) if short.ndim else short
         assert np.allclose(long, same) == (name in KEEPS_ZEROS), name
+
+
+def numbers_in_rows(rows: list[list[float]]) -> Block:
+    here = Span(1, 1)
+    return Block(tuple(tuple(Number(x, here) for x in row) for row in rows), here)
+
+
+def test_a_matrix_of_numbers_is_psd_where_no_minor_is_negative() -> None:
+    for a, b, c, d, e, f in itertools.product((-1.0, 0.0, 1.0), repeat=6):
+        rows = [[a, b, c], [b, d, e], [c, e, f]]
+        sets = [at for k in (1, 2, 3) for at in itertools.combinations(range(3), k)]
+        minors = {", ".join(map(str, at)): np.linalg.det(np.array(rows)[np.ix_(at, at)]) for at in sets}
+        fault = not_psd(numbers_in_rows(rows))
+        negative = [f"it is not, as its minor of rows {at} is negative" for at in minors if minors[at] < -0.5]
+        assert fault in negative if negative else fault == "", rows
+    assert not_psd(numbers_in_rows([[0.3, 0.9], [0.9, 2.7]])) == ""  # as decimals; as doubles it is not
+    assert not_psd(numbers_in_rows([[1.0, 2.0], [2.0, 3.9999999999]]))
+    assert not_psd(numbers_in_rows([[1e200, 0.0], [0.0, 1.0]])) is None

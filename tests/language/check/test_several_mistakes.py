@@ -101,3 +101,25 @@ def test_very_many_are_counted() -> None:
         check(Program.parse(text, "several.program"))
     assert len(raised.value.others) == 19
     assert str(raised.value).endswith("and 11 more mistakes")
+
+
+def test_a_name_that_is_missing_is_said_once() -> None:
+    first, *others = mistakes(
+        ("    cells: diag(X) <= t", "    cells: diag(X) <= q"), ("    least: t >= 1", "    least: q >= 1")
+    )
+    assert not others
+    assert first.hint.endswith("; also on line 15")
+
+
+def test_what_uses_a_mistake_is_searched_for_its_own() -> None:
+    first, second = mistakes(
+        ("    s = c * t", "    s = c @ t"), ("    trace(X) + s", "    trace(X @ W.T @ W @ u) + s")
+    )
+    assert first.where
+    assert second.where
+    assert (first.where.line, second.where.line) == (10, 12)
+
+
+def test_statements_come_before_names() -> None:
+    _, second = mistakes(*[*STATEMENTS.items()][1:3])
+    assert second.hint.endswith("names and shapes are checked once these are mended")

@@ -143,12 +143,12 @@ ADVICE = [
     ("", "(1 - a) * norm(x)", "say its sign under 'require', for example: 1 - a >= 0"),
     ("", "norm(x) / (1 - a)", "say its sign under 'require', for example: 1 - a >= 0"),
     ("", "norm(x) / a", "declare its sign: a: scalar >= 0"),
-    ("", "(u[i] - 1) * x[i]**2 for i in n", "the rules: python -m pydoc mmopt.language"),
+    ("", "(u[i] - 1) * x[i]**2 for i in n", "a factor keeps the curvature, or turns it, by its sign"),
     ("", "abs(x)**p", "require p >= 1 or p <= 0 (it is convex), or both p >= 0 and p <= 1 (concave)"),
-    ("p >= 1", "x**p", "of what may be negative only even powers are convex: declare it: x: … >= 0"),
+    ("p >= 1", "x**p", "of what may be negative only the powers 2, 4, … are convex: declare it: x: … >= 0"),
     ("", "abs(x)**sqrt(c)", "as in x**2"),
     ("", "x[i]**(i + 1) for i in n", "as in x**2"),
-    ("p > 1", "abs(x)**p / (1 - p)", "what is concave has a largest value"),
+    ("p > 1", "abs(x)**p / (1 - p)", "a convex function is minimized, a concave one maximized"),
 ]
 
 

@@ -37,11 +37,13 @@ MEANT: Mapping[str, Any] = MappingProxyType(
         "eigmin": cp.lambda_min,
         "fro": lambda a: cp.norm(a, "fro"),
         "hcat": lambda a, b: cp.hstack([a, b]),
+        "hinge": lambda x: cp.pos(1 - x),
         "hinge_loss": lambda x: cp.pos(1 - x),
         "inverse": np.linalg.inv,
         "invpos": cp.inv_pos,
         "lambdamax": cp.lambda_max,
         "lambdamin": cp.lambda_min,
+        "ln": cp.log,
         "max_elemwise": cp.maximum,
         "max_entries": cp.max,
         "min_elemwise": cp.minimum,
@@ -62,6 +64,7 @@ MEANT: Mapping[str, Any] = MappingProxyType(
         "pow_pos": lambda x, p: cp.power(cp.pos(x), p),
         "quadform": cp.quad_form,
         "range": lambda n: n,
+        "relu": cp.pos,
         "sigmamax": cp.sigma_max,
         "softplus": cp.logistic,
         "spectral_norm": cp.sigma_max,
@@ -211,7 +214,7 @@ def test_arguments_stand_in_place_and_calls_inside_are_replaced(subtests: pytest
         "np.vstack((A, B, A))": (
             "vstack([A, B]) is [[A], [B]], where both are matrices; of vectors it has rows, [[A.T], [B.T]]"
         ),
-        "f.g(x)": "no library is needed: atoms have bare names (python -m pydoc mmopt.language)",
+        "f.g(x)": "no library is needed: atoms have bare names",
         "norm(x + y, 3)": "not in the language: sum(abs(x + y)**3) is its power 3, and least at the "
         "same point",
     }
@@ -236,7 +239,7 @@ def test_a_kind_from_elsewhere_is_refused_and_what_replaces_it_is_a_declaration(
 
 def test_a_misspelt_name_from_elsewhere() -> None:
     """The nearest name, of atoms and of these; of the latter with what is written in its place."""
-    assert hint_of("sum(sqaure(x))") == "write x**2"
+    assert hint_of("sum(sqaure(x))") == "did you mean 'square'? write x**2"
     assert hint_of("sum(sqrtt(x))") == "did you mean 'sqrt'?"
 
 

@@ -126,12 +126,14 @@ def test_empty_text(subtests: pytest.Subtests) -> None:
 
 
 def test_control_characters_are_refused_and_not_printed(program: Build) -> None:
-    for char, code in (("\x00", "0000"), ("\x1b", "001B"), ("\x0c", "000C"), ("\u2028", "2028")):
-        assert error(program(constraint=f"diag{char}(X) <= 1")) == (
-            f"t.program:11:9: the control character U+{code} cannot stand in a program\n"
+    """Also those that show a text in another order."""
+    turning = [*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F]
+    for code in (0, 0x1B, 0x0C, 0x2028, *turning):
+        assert error(program(constraint=f"diag{chr(code)}(X) <= 1")) == (
+            f"t.program:11:9: the control character U+{code:04X} cannot stand in a program\n"
             "        diag?(X) <= 1\n"
             "            ^\n"
-            "  is this a text file?"
+            "  remove it (an editor may not show it); is this a text file?"
         )
 
 
@@ -147,7 +149,7 @@ CASES = [
     ("-" * 20_000 + "sum(u)", "a statement of more than 4000 characters", 5),
     ("(" * 5_000 + "sum(u)" + ")" * 5_000, "a statement of more than 4000 characters", 5),
     ("(" * 5_000, "a statement of more than 4000 characters", 5),
-    ("(" * 41 + "sum(u)" + ")" * 41, "more than 40 brackets inside each other", 45),
+    ("(" * 41 + "sum(u)" + ")" * 41, "more than 40 brackets inside each other", 5),
     ("-" * 700 + "sum(u)", "more than 100 operations inside each other", 5),
     ("-" * 100 + "sum(u)", "more than 100 operations inside each other", 5),
     (" + ".join(["sum(u)"] * 100), "more than 100 operations inside each other", 5),

@@ -247,7 +247,7 @@ def test_convex_in_another_order() -> None:
 def test_what_nobody_is_blamed_for_is_no_mistake() -> None:
     e = explain(Program.parse(BAD))
     words = replace(e, lines=(replace(e.lines[0], blamed=None),)).text()
-    assert "\nobjective: neither convex nor concave\n" in words
+    assert "\nobjective: neither convex nor concave by the rules\n" in words
     assert "has to be" not in words and "Not convex" not in words and "Curvature\n" in words
 
 

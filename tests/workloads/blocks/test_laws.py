@@ -11,8 +11,17 @@ import pytest
 import scipy.sparse
 
 from mmopt.workloads import factors_and_products as f
-from mmopt.workloads.blocks.combined_blocks import Kron, RowWeighted, Scaled, ScaledRows, Stack, Union
+from mmopt.workloads.blocks.combined_blocks import (
+    AtLevel,
+    Kron,
+    RowWeighted,
+    Scaled,
+    ScaledRows,
+    Stack,
+    Union,
+)
 from mmopt.workloads.blocks.query_matrices import Implicit
+from mmopt.workloads.domain import Attribute
 from tests.workloads.implicit_twins import TWINS, check_block, random_rows
 
 Twin = tuple[Implicit, np.ndarray]
@@ -42,6 +51,13 @@ def _reordered(rng: np.random.Generator, n: int) -> Twin:
 def _padded(rng: np.random.Generator, n: int) -> Twin:
     width, rows = _width_range(rng, n)
     return f.padded(width, n + 2), np.pad(rows, ((0, 0), (0, 2)))
+
+
+def _at_level(rng: np.random.Generator, n: int) -> Twin:
+    width, rows = _width_range(rng, n)
+    sets = rng.permutation(np.concatenate([np.arange(n), rng.integers(0, n, 3)]))
+    level = Attribute("level", tuple(map(str, range(n))))
+    return AtLevel(width, level, sets), rows[:, sets]
 
 
 def _stack(rng: np.random.Generator, n: int, join: Callable[..., Implicit]) -> Twin:
@@ -78,6 +94,7 @@ LAWS: dict[str, Callable[[np.random.Generator, int], Twin]] = {
     ),
     "Reordered": _reordered,
     "Padded": _padded,
+    "AtLevel": _at_level,
     "Union": lambda rng, n: _stack(rng, n, Union),
     "Stack": lambda rng, n: _stack(rng, n, Stack),
     "Kron": _kron,
