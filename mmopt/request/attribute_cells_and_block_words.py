@@ -430,26 +430,29 @@ def _branches_in_file(node: Scalar, levels: Sequence[Scalar], name: str) -> Iter
         fail(node, f"the file '{file}' cannot be read: {getattr(error, 'strerror', None) or error}")
     require(rows, node, f"the file '{file}' has no row below its header")
     columns = (*levels, replace(node, text=name))
+    header = [*(reader.fieldnames or ())]
     for level in columns:
+        count = header.count(level.text)
         require(
-            level.text in rows[0][1],
+            count == 1,
             level,
-            f"the file '{file}' has no column '{level.text}'",
-            suggest(level.text, reader.fieldnames or ()),
+            f"the file '{file}' has {'two columns' if count else 'no column'} '{level.text}'",
+            "" if count else suggest(level.text, header),
         )
     for at, row in rows:
         line = lines[at - 1]
         here = replace(node, where=Location(str(file), at, 1, line, len(line)))
+        require(None not in row, here, f"this row has more fields than the header, {len(header)}")
+        fields, end = {}, 0
+        for column, value in row.items():
+            field = value.strip()
+            start = max(end, line.find(field, end))
+            fields[column] = Scalar(Location(str(file), at, start + 1, line, len(field)), 1, field, field)
+            end = start + len(field)
+        nodes = [fields[level.text] for level in columns]
+        branch = (*itertools.takewhile(lambda one: one.text, nodes),)
         require(
-            None not in row, here, f"this row has more fields than the header, {len(reader.fieldnames or ())}"
-        )
-        fields = [row[level.text].strip() for level in columns]
-        branch = tuple(
-            Scalar(Location(str(file), at, line.find(field) + 1, line, len(field)), 1, field, field)
-            for field in itertools.takewhile(bool, fields)
-        )
-        require(
-            branch and not any(fields[len(branch) :]),
+            branch and not any(one.text for one in nodes[len(branch) :]),
             here,
             "a level is blank above one that is not",
         )
