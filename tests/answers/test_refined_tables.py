@@ -1,6 +1,6 @@
 """Refined answers on tables: they agree, obey their totals and are as near as is proved.
 
-Guards refined_tables.py, workloads/agreeing_tables.py, balls.py.
+Guards refined_tables.py, refined_answers.py, workloads/agreeing_tables.py, balls.py.
 """
 
 import dataclasses

@@ -2,7 +2,7 @@
 
 Guards attribute_cells_and_block_words.py.
 
-Guards domain_data_and_query_keys.py.
+Guards domain_data_and_query_keys.py, tidy_columns.py.
 """
 
 import json
