@@ -403,8 +403,9 @@ def _facts_of_refined(about: Facts, answers: Frame) -> Facts:
     before = Frame({name: answers[name] for name in answers.names if name != "refined"})
     # It is proved of sums in any order, and of numbers that underflow.
     least = _distance(answers)[0]
-    most = least * (1.0 + EPS * len(answers)) + _UNDERFLOW
-    objective = max(_between(about["objective"], least, most), about["bound"])
+    objective = max(
+        _between(about["objective"], least, least * (1.0 + EPS * len(answers)) + _UNDERFLOW), about["bound"]
+    )
     return {
         "note": REFINED,
         "of": {"answers_sha256": hashlib.sha256(before.to_csv().encode()).hexdigest()},

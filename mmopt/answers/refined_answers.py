@@ -717,8 +717,9 @@ def _task(release: "Release", totals: Totals | None, whole: bool) -> _Task:
     workload = release.plan.workload
     tables = None if are_cells_chosen(workload) else tables_of(workload)
     queries = workload.queries if tables is None else tables.queries
-    everyone = np.ones(workload.n) if tables is None else tables.everyone
-    fixed = _fixed_totals(release, totals, queries, everyone)
+    fixed = _fixed_totals(
+        release, totals, queries, np.ones(workload.n) if tables is None else tables.everyone
+    )
     if whole:
         _refuse_fractions(release, fixed, queries)
     if tables is not None:
