@@ -119,7 +119,6 @@ def test_many_squares_are_read_back(rng: np.random.Generator) -> None:
     one_each, no_rule = sparse.eye_array(count, format="csr"), sparse.csr_array((0, count))
     figures = figures_of(one_each, estimates, errors, no_rule, none, near, near.counts)
     answers = Frame({"estimate": estimates, "standard_error": errors, "refined": near.counts})
-    about = {"objective": figures.objective, "bound": figures.bound, "whole": None}
-    assert _facts_of_refined(about, answers)["objective"] == figures.objective
-    about["objective"] *= 1.0 + 1e-10
-    assert _facts_of_refined(about, answers)["objective"] < about["objective"]
+    for part, is_kept in ((1.0, True), (1.0 + 1e-10, False), (1.0 - 1e-10, False)):
+        about = {"objective": part * figures.objective, "bound": 0.0, "whole": None}
+        assert (_facts_of_refined(about, answers)["objective"] == about["objective"]) == is_kept
