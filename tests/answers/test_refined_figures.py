@@ -112,7 +112,7 @@ def test_a_total_of_0_holds_a_count_whose_estimate_is_above() -> None:
 
 
 def test_many_squares_are_read_back(rng: np.random.Generator) -> None:
-    """What is proved of their sum is above what floats add up to, by more than other figures may be off."""
+    """The proved sum is above what floats add up to, by more than other figures may be off."""
     count, none = 150_000, np.zeros(0)
     estimates, errors = rng.normal(size=count), np.ones(count)
     near = Nearest(None, np.zeros(count), np.maximum(estimates, 0.0), (none, none), 1e9, "")
