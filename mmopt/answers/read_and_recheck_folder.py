@@ -44,7 +44,7 @@ from mmopt.mechanism.release_writing import (
     plan_sections,
     wishes_by_name,
 )
-from mmopt.numerics.arrays import rounded
+from mmopt.numerics.arrays import EPS, rounded
 from mmopt.privacy.epsilon_delta_rho import (
     continuous_gaussian_epsilon,
     discrete_gaussian_delta,
@@ -401,8 +401,11 @@ def _facts_of_refined(about: Facts, answers: Frame) -> Facts:
     from mmopt.answers.refined_answers import PROGRAM, PROGRAM_OF_TABLES
 
     before = Frame({name: answers[name] for name in answers.names if name != "refined"})
-    # Where released answers were consistent the distance is only what the proof adds for underflow.
-    objective = max(_distance(answers)[0], about["bound"], min(about["objective"], _UNDERFLOW))
+    # It is proved of sums in any order, and of numbers that underflow.
+    least = _distance(answers)[0]
+    objective = max(
+        _between(about["objective"], least, least * (1.0 + EPS * len(answers)) + _UNDERFLOW), about["bound"]
+    )
     return {
         "note": REFINED,
         "of": {"answers_sha256": hashlib.sha256(before.to_csv().encode()).hexdigest()},

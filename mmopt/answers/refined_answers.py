@@ -12,7 +12,8 @@ the columns of a table, each with their sums) are totally unimodular: they are a
 from the sets of one to those of the other (Edmonds 1970; Schrijver, Combinatorial optimization, 2003). So
 there are counts, each rounded up or down, for which the answer of every set of both families is rounded up or
 down as well (Hoffman and Kruskal 1956): x itself meets these limits, which are whole. HiGHS finds those of
-least distance; whether they keep the limits is checked in integers.
+least distance; whether they keep the limits is checked in integers. Of tables it finds counts, each rounded
+up or down, that still agree, where there are some: no theorem says so.
 
 ``figures_of`` computes what is proved of refined answers as they are written, with the queries of the
 release. Counts are chosen on a smaller problem, a QR factorisation of this one, and answers are rounded: both
@@ -56,7 +57,7 @@ from scipy import linalg, optimize, sparse
 from mmopt.answers.read_and_recheck_folder import CHANGED
 from mmopt.answers.refined_tables import less, nearest_tables
 from mmopt.driver import solve
-from mmopt.errors import OptionError, ResultError, SolverError, TooLargeError, counted
+from mmopt.errors import OptionError, ResultError, SolverError, counted
 from mmopt.limits import deadline, require_time, time_left
 from mmopt.mechanism.release_writing import KEPT, LOCAL, REFINED, SMALL
 from mmopt.numerics.arrays import EPS, Array, Ints
@@ -67,7 +68,7 @@ from mmopt.results import Frame, Solution, gap_between
 from mmopt.solvers import Options
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Workload
-from mmopt.workloads.agreeing_tables import MOST_CLASSES, Bools, Tables, are_cells_chosen, tables_of
+from mmopt.workloads.agreeing_tables import Bools, Tables, are_cells_chosen, tables_of
 
 if TYPE_CHECKING:
     from mmopt.answers.private_release import Release
@@ -337,13 +338,14 @@ class Whole:
     farthest: float
 
 
-def whole_counts(counts: Array, queries: Array, sums: Array, totals: Array) -> Whole:
+def whole_counts(counts: Array, queries: Rows, sums: Rows, totals: Array) -> Whole:
     """Counts (c,) rounded, with the sums (q, c) of known totals (q,), which stay as they are.
 
     The queries (m, c) are of whole numbers. Those that fit into two laminar families together with the
-    totals, taken in their order, have answers that are rounded up or down. Among all such counts the result
-    has the least sum of distances, over counts and these queries; or it is the best that HiGHS finds in a
-    minute, or in the time of a ``deadline`` around the call.
+    totals, taken in their order, have answers that are rounded up or down; of sparse queries, which are of
+    tables, those of one count. Among all such counts the result has the least sum of distances, over counts
+    and these queries; or it is the best that HiGHS finds in a minute, or in the time of a ``deadline`` around
+    the call.
 
     Raises
     ------
@@ -352,7 +354,7 @@ def whole_counts(counts: Array, queries: Array, sums: Array, totals: Array) -> W
     TimeLimitError : that time was over before.
     """
     # To find: which counts, rounded down to ``floors``, are 1 larger.
-    near = in_two_families(queries, sums)
+    near = abs(queries).sum(axis=1) == 1 if sparse.issparse(queries) else in_two_families(queries, sums)
     floors = np.floor(counts)
     values = queries @ counts
     low, high = np.floor(values[near]), np.ceil(values[near])
@@ -360,7 +362,7 @@ def whole_counts(counts: Array, queries: Array, sums: Array, totals: Array) -> W
     start = near_queries @ floors
     nearest = 1.0 - 2.0 * (counts - floors) + (1.0 - 2.0 * (values[near] - low)) @ near_queries
     limits = [optimize.LinearConstraint(near_queries, low - start, high - start)] if near.any() else []
-    if len(sums):
+    if len(totals):
         rest = totals - sums @ floors
         limits.append(optimize.LinearConstraint(sums, rest, rest))
     require_time()
@@ -375,13 +377,13 @@ def whole_counts(counts: Array, queries: Array, sums: Array, totals: Array) -> W
     if optimum.x is None and optimum.status == HIGHS_OUT_OF_TIME:
         raise SolverError(
             f"whole counts were not found in {seconds:.3g} s",
-            hint="refine without whole answers, ask for fewer"
+            hint="leave --whole out (whole=True in Python)"
             + ("" if seconds == SECONDS_OF_HIGHS else ", or allow more time"),
         )
     if optimum.x is None:
         raise SolverError(
             "no whole counts were found that are the refined ones rounded up or down and keep all totals",
-            hint="name fewer totals, those of one hierarchy, or refine without whole answers",
+            hint="name fewer totals, those of one hierarchy, or leave --whole out (whole=True in Python)",
         )
     whole = (floors + np.rint(optimum.x)).astype(np.int64)
     answers = _exact(queries, whole)
@@ -396,7 +398,7 @@ def whole_counts(counts: Array, queries: Array, sums: Array, totals: Array) -> W
     return Whole(whole, answers, near, float(np.abs(answers - values)[~near].max(initial=0.0)))
 
 
-def _exact(rows: Array, whole: Ints) -> Ints:
+def _exact(rows: Rows, whole: Ints) -> Ints:
     """The answers of whole counts to rows of whole numbers, in integers."""
     return np.asarray(rows.astype(np.int64) @ whole)
 
@@ -618,7 +620,7 @@ def _refined(
         if conflict := task.conflict():
             raise _contradiction(fixed, conflict) from None
         raise
-    rounded = whole_counts(near.counts, matrix, fixed.rows, fixed.values) if whole else None
+    rounded = whole_counts(near.counts, matrix, *task.rules) if whole else None
     refined = np.array(
         # Not to more decimals than a digit of ``SMALL`` standard errors has.
         [
@@ -709,24 +711,21 @@ def _task(release: "Release", totals: Totals | None, whole: bool) -> _Task:
     Raises
     ------
     OptionError : as ``_fixed_totals``, and for whole answers that cannot be whole.
-    TooLargeError : as ``tables_of``; whole answers on tables.
+    TooLargeError : as ``tables_of``.
     """
     assert release.plan is not None
     workload = release.plan.workload
-    if are_cells_chosen(workload):
-        fixed = _fixed_totals(release, totals, workload.queries, np.ones(workload.n))
-        if whole:
-            _refuse_fractions(release, fixed, workload.queries)
-        matrix, rows = _merged(workload.queries, fixed.rows)
-        return _Task(matrix, replace(fixed, rows=rows), None)
+    tables = None if are_cells_chosen(workload) else tables_of(workload)
+    queries = workload.queries if tables is None else tables.queries
+    fixed = _fixed_totals(
+        release, totals, queries, np.ones(workload.n) if tables is None else tables.everyone
+    )
     if whole:
-        raise TooLargeError(
-            f"the queries tell more than {MOST_CLASSES:,} cells apart, so counts are of tables; made "
-            "whole, these would not agree where they overlap",
-            hint="refine without whole answers",
-        )
-    tables = tables_of(workload)
-    return _Task(tables.queries, _fixed_totals(release, totals, tables.queries, tables.everyone), tables)
+        _refuse_fractions(release, fixed, queries)
+    if tables is not None:
+        return _Task(queries, fixed, tables)
+    matrix, rows = _merged(queries, fixed.rows)
+    return _Task(matrix, replace(fixed, rows=rows), None)
 
 
 def _fixed_totals(release: "Release", totals: Totals | None, queries: Rows, everyone: Array) -> _FixedTotals:
@@ -817,14 +816,14 @@ def _between(low: float, high: float) -> str:
     return least if least == most else f"{least} to {most}"
 
 
-def _refuse_fractions(release: "Release", fixed: _FixedTotals, queries: Array) -> None:
+def _refuse_fractions(release: "Release", fixed: _FixedTotals, queries: Rows) -> None:
     """OptionError where answers cannot be whole, whatever the counts are."""
-    parted = np.flatnonzero((queries != np.rint(queries)).any(axis=1))
+    parted = np.flatnonzero(abs(queries - queries.astype(np.int64)).sum(axis=1))
     if parted.size:
         raise OptionError(
             f"the query '{release.answers['label'][parted[0]]}' has weights that are not whole numbers, so "
-            f"its answers are not whole ({counted(int(parted.size), 'query')} of {len(queries):,})",
-            hint="refine without whole answers, or leave such queries out of the workload",
+            f"its answers are not whole ({counted(int(parted.size), 'query')} of {queries.shape[0]:,})",
+            hint="leave --whole out (whole=True in Python), or such queries out of the workload",
         )
     for name, value in zip(fixed.names, fixed.values, strict=True):
         if value != round(value):

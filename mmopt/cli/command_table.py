@@ -741,8 +741,8 @@ COMMANDS: Mapping[str, Command] = {
         that they add up, and as near to the released ones as can be, each distance in standard errors;
         how near is proved. It reads published numbers alone and spends no privacy. Refined answers are
         biased: standard errors and intervals stay those of the released estimates. Where queries tell
-        more than 1,024 cells apart, counts are those of tables that agree where they overlap, and not
-        whole.
+        more than 1,024 cells apart, counts are those of tables, any two with the same sums where they
+        share attributes.
         """,
         folder=Annotated[Path, typer.Argument(metavar="FOLDER", help="Written by --out of 'mmopt release'.")],
         workload=WorkloadFile,

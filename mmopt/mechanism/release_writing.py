@@ -44,8 +44,8 @@ REFINED = (
 
 # What is said of refined answers on tables.
 LOCAL = (
-    "tables agree where they overlap, and one table of all cells need not have them: of n persons A = B, "
-    "B = C and A ≠ C agree in every pair"
+    "any two tables have the same sums where they share attributes; there may still be no list of persons "
+    "with all these tables at once: one may say A = B of everybody, one B = C, and one A ≠ C"
 )
 
 

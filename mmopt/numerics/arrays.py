@@ -373,8 +373,9 @@ def pseudo_factors(matrix: Array) -> tuple[Array, Array]:
 
     From a QR factorisation of A or Aᵀ where that shows full rank beyond doubt: A = Q T gives D = T⁻¹, and
     Aᵀ = Q T gives D = Q T⁻ᵀ. Else from the singular value decomposition: D = V/s, where singular values
-    below 8 max(p, n) ε times the largest count as zero.
+    below 8 max(p, n) ε times the largest count as zero. TooLargeError for a basis beyond the memory limit.
     """
+    require_memory((matrix.shape[1], matrix.shape[1]), "null space of a matrix")
     if (factors := _factors_by_qr(matrix)) is not None:
         return factors
     values, rows = svd(matrix, full=True)

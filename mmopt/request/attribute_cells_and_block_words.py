@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeGuard
 
@@ -56,6 +56,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LIKE_A_DATE = re.compile(r"\d{4}[-/.]\d.*|\d{1,2}[-/.]\d{1,2}[-/.]\d.*")
 _WIDTH = re.compile(r"(?:([1-9]\d{0,5}) )?(day|week|month|quarter|year)s?")
 _DATE_HINT = "a date is written 2020-01-31"
+_REPEATED = "give each a name of its own, or a column of the table for each level: column: [state, county]"
 _OPEN_HINT = "an open end belongs to the first or the last of the edges of bins: [open, 18, 65, open]"
 
 
@@ -263,7 +264,7 @@ def read_encoding(form: Map, name: str, names: set[str]) -> tuple[tuple[str, ...
     node, levels = _nested(form, node, name, names) if kind == "nested" else (node, {})
     readers: dict[str, Callable[[YamlNode, str], tuple[tuple[str, ...], Encoding]]] = {
         "values": _values,
-        "nested": _values,
+        "nested": partial(_values, hint=_REPEATED),
         "categories": _categories,
         "bins": read_bins,
     }
@@ -299,7 +300,7 @@ def table_value(node: YamlNode, what: str) -> TableValue:
     return value
 
 
-def _values(node: YamlNode, what: str) -> tuple[tuple[str, ...], Values]:
+def _values(node: YamlNode, what: str, hint: str = "") -> tuple[tuple[str, ...], Values]:
     """Labels and encoding of a list of values, a cell each."""
     nodes = items(node, what)
     check_count(node, len(nodes), what)
@@ -308,7 +309,7 @@ def _values(node: YamlNode, what: str) -> tuple[tuple[str, ...], Values]:
     seen: dict[TableValue, YamlNode] = {}
     for item in nodes:
         value = table_value(item, what)
-        _check_new(item, value, seen, what)
+        _check_new(item, value, seen, what, hint)
         label = label_of(value)
         if label in labels:
             fail(
@@ -355,6 +356,13 @@ def _nested(form: Map, node: YamlNode, name: str, names: set[str]) -> tuple[List
             else _branches(node, what)
         )
     ]
+    for one in itertools.chain(*branches):
+        require(
+            not is_block_word(one.text),
+            one,
+            f"{what} has '{one.text}', which is a word for a block of queries",
+            "give it another name",
+        )
     deepest = max(branches, key=len)
     require(
         len(deepest) == len(levels) + 1,
@@ -382,7 +390,7 @@ def _nested(form: Map, node: YamlNode, name: str, names: set[str]) -> tuple[List
                 top[-1],
                 f"level '{level.text}' has '{label}' in two branches, first in "
                 f"{earlier[-1].where.inside(column=True)}",
-                "give each a name of its own",
+                _REPEATED,
             )
     leaves = (
         branch[-1] if start else replace(branch[-1], text=way, value=way)
@@ -430,38 +438,43 @@ def _branches_in_file(node: Scalar, levels: Sequence[Scalar], name: str) -> Iter
         fail(node, f"the file '{file}' cannot be read: {getattr(error, 'strerror', None) or error}")
     require(rows, node, f"the file '{file}' has no row below its header")
     columns = (*levels, replace(node, text=name))
+    header = [*(reader.fieldnames or ())]
     for level in columns:
+        count = header.count(level.text)
         require(
-            level.text in rows[0][1],
+            count == 1,
             level,
-            f"the file '{file}' has no column '{level.text}'",
-            suggest(level.text, reader.fieldnames or ()),
+            f"the file '{file}' has {'two columns' if count else 'no column'} '{level.text}'",
+            "" if count else suggest(level.text, header),
         )
     for at, row in rows:
         line = lines[at - 1]
         here = replace(node, where=Location(str(file), at, 1, line, len(line)))
+        require(None not in row, here, f"this row has more fields than the header, {len(header)}")
+        fields, end = {}, 0
+        for column, value in row.items():
+            field = value.strip()
+            start = max(end, line.find(field, end))
+            fields[column] = Scalar(Location(str(file), at, start + 1, line, len(field)), 1, field, field)
+            end = start + len(field)
+        nodes = [fields[level.text] for level in columns]
+        branch = (*itertools.takewhile(lambda one: one.text, nodes),)
         require(
-            None not in row, here, f"this row has more fields than the header, {len(reader.fieldnames or ())}"
-        )
-        fields = [row[level.text].strip() for level in columns]
-        branch = tuple(
-            Scalar(Location(str(file), at, line.find(field) + 1, line, len(field)), 1, field, field)
-            for field in itertools.takewhile(bool, fields)
-        )
-        require(
-            branch and not any(fields[len(branch) :]),
+            branch and not any(one.text for one in nodes[len(branch) :]),
             here,
             "a level is blank above one that is not",
         )
         yield branch
 
 
-def _check_new(item: YamlNode, value: TableValue, seen: dict[TableValue, YamlNode], what: str) -> None:
+def _check_new(
+    item: YamlNode, value: TableValue, seen: dict[TableValue, YamlNode], what: str, hint: str = ""
+) -> None:
     """Refuse a value that was seen before, with the place where; else add it."""
     if first := seen.get(value):
         shown, earlier = describe(item), describe(first)
         if shown == earlier:
-            fail(item, f"{what}: {shown} stands twice, first in {first.where.inside(column=True)}")
+            fail(item, f"{what}: {shown} stands twice, first in {first.where.inside(column=True)}", hint)
         fail(item, f"{what}: {shown} and {earlier} are the same value of a table")
     seen[value] = item
 

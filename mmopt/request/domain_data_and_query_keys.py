@@ -20,6 +20,7 @@ from mmopt.request.attribute_cells_and_block_words import (
     FORMS,
     RUN,
     CellWords,
+    Levels,
     block_of,
     is_block_word,
     read_encoding,
@@ -193,7 +194,7 @@ def _attribute(key: Scalar, node: YamlNode, rules: Rules, names: set[str]) -> tu
     )
     form = record(node, what, _KEYS)
     declared, encoding, levels = read_encoding(form, name, names)
-    added = _added_labels(form, CellWords(name, declared, encoding))
+    added = _added_labels(form, CellWords(name, declared, encoding), levels)
     labels = (*declared, *added)
     cells = CellWords(name, labels, encoding)
     for label, place in _written_labels(form):
@@ -238,7 +239,7 @@ def _written_labels(form: Map) -> list[tuple[str, YamlNode]]:
     return [(key.text, key) for key, _ in categories.entries] if isinstance(categories, Map) else []
 
 
-def _added_labels(form: Map, cells: CellWords) -> tuple[str, ...]:
+def _added_labels(form: Map, cells: CellWords, levels: Levels) -> tuple[str, ...]:
     """The labels of the cells that ``outside: {cell: …}`` and ``missing: {cell: …}`` add."""
     added = []
     for key in ("outside", "missing"):
@@ -258,6 +259,7 @@ def _added_labels(form: Map, cells: CellWords) -> tuple[str, ...]:
             (label in _RULES, "a rule"),
             (is_block_word(label), "a block of queries"),
             (RUN.fullmatch(label), "a run of integers"),
+            *((label in texts, f"a value of level '{level}'") for level, texts in levels.items()),
         ):
             require(
                 not has_meaning,

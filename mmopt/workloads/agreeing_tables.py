@@ -61,8 +61,8 @@ def refinable_words(workload: Workload) -> str:
     except TooLargeError as error:
         return f"not at all: {error.message}"
     return (
-        f"as {counted(tables.finest, 'table')} of counts that agree where they overlap, not whole "
-        f"({counted(int(tables.sizes.sum()), 'count')})"
+        f"as {counted(tables.finest, 'table')} of {counted(int(tables.sizes.sum()), 'count')} in all, any "
+        "two with the same sums where they share attributes, whole where such are found"
     )
 
 

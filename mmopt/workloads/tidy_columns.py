@@ -65,7 +65,7 @@ def tidy_columns(workload: Workload, used_names: Collection[str] = ()) -> dict[s
     of the last; None where any other query counts all cells. One of bins has two more, ``NAME_low`` and
     ``NAME_high``: the ends of the range of values that is counted, half-open; floats, or dates where the
     edges are dates; NaN or NaT where the range is open there, where the cells are not one run of bins, and
-    where the text is None. Queries about a level have their texts in a column of its name.
+    where the text is None. A level has a column of its name, with the set that holds what a query counts.
 
     Names differ, even without regard to capitals, from each other and from the ``used_names``: any other gets
     an underscore at its end, the name of an end before that of an attribute.
@@ -85,13 +85,10 @@ def tidy_columns(workload: Workload, used_names: Collection[str] = ()) -> dict[s
                 key = id(factor), about.name  # equal factors are one object
                 if key not in meanings:
                     inner, seen = factor.plain.viewed(attribute)
-                    meanings[key] = (
-                        _row_meanings(inner, about)
-                        if seen.name == about.name
-                        else _RowMeanings(np.full(factor.rows, None), *np.full((2, factor.rows), -1))
-                    )
-                rows = [f.rows for f in product.factors]
-                before, behind = math.prod(rows[:axis]), math.prod(rows[axis + 1 :])
+                    rows = _row_meanings(inner, seen)
+                    meanings[key] = rows if seen.name == about.name else _around(rows, attribute, seen, about)
+                counts = [f.rows for f in product.factors]
+                before, behind = math.prod(counts[:axis]), math.prod(counts[axis + 1 :])
                 parts.append([np.tile(np.repeat(column, behind), before) for column in meanings[key]])
             each = _RowMeanings(*map(np.concatenate, zip(*parts, strict=True)))
             if any(text is not None for text in each.texts):
@@ -124,6 +121,19 @@ def _ends(bins: Bins, rows: _RowMeanings) -> tuple[Column, Column]:
     columns = (np.where(is_range, edges[np.where(is_range, at, 0)], np.nan) for at in (low, high + 1))
     first, end = (values.astype("datetime64[D]") if bins.dates else values for values in columns)
     return first, end
+
+
+def _around(rows: _RowMeanings, attribute: Attribute, seen: Attribute, level: Attribute) -> _RowMeanings:
+    """The sets of a level that hold runs of ``seen``, of a finer one or of all cells; else without a text."""
+    texts, order = np.full(len(rows.texts), None), [*attribute.levels, attribute.name]
+    if order.index(level.name) < order.index(seen.name):
+        sets = np.arange(attribute.size) if seen is attribute else attribute.at_level(seen.name)[1]
+        above = np.array(attribute.levels[level.name], dtype=object)[np.unique(sets, return_index=True)[1]]
+        run = np.cumsum(np.append(False, above[1:] != above[:-1]))
+        is_part = (rows.low >= 0) & [text is not None for text in rows.texts]
+        is_inside = is_part & (run[rows.low] == run[rows.high])
+        texts[is_inside] = above[rows.low[is_inside]]
+    return _RowMeanings(texts, *np.full((2, len(texts)), -1))
 
 
 def _row_meanings(factor: Implicit, attribute: Attribute) -> _RowMeanings:

@@ -230,7 +230,7 @@ def test_what_cannot_be_refined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         parts.refine(whole=True)
     assert str(caught.value) == (
         "the query 'query 1' has weights that are not whole numbers, so its answers are not whole (1 query "
-        "of 2)\n  refine without whole answers, or leave such queries out of the workload"
+        "of 2)\n  leave --whole out (whole=True in Python), or such queries out of the workload"
     )
     monkeypatch.setattr("mmopt.workloads.agreeing_tables.MOST_CLASSES", 5)
     monkeypatch.setattr("mmopt.workloads.agreeing_tables.MOST_COUNTS", 5)

@@ -1,6 +1,6 @@
 """Figures of refined answers against least squares in rational numbers.
 
-Guards refined_answers.py.
+Guards refined_answers.py, and what read_and_recheck_folder.py reads of them.
 """
 
 import dataclasses
@@ -9,10 +9,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import mmopt
-from mmopt.answers.refined_answers import figures_of, nearest_counts
+from mmopt.answers.read_and_recheck_folder import _facts_of_refined
+from mmopt.answers.refined_answers import Nearest, figures_of, nearest_counts
 from mmopt.numerics.arrays import Array
+from mmopt.results import Frame
 
 
 def fractions(values: Array) -> list[Fraction]:
@@ -106,3 +109,16 @@ def test_a_total_of_0_holds_a_count_whose_estimate_is_above() -> None:
     figures = figures_of(matrix, estimates, errors, sums, totals, near)
     assert figures.objective == pytest.approx(2800, rel=1e-9) and figures.bound > 2800 * (1 - 1e-7)
     assert near.counts == pytest.approx([290.0, 0.0, 310.0, 0.0], abs=1e-6)
+
+
+def test_many_squares_are_read_back(rng: np.random.Generator) -> None:
+    """The proved sum is above what floats add up to, by more than other figures may be off."""
+    count, none = 150_000, np.zeros(0)
+    estimates, errors = rng.normal(size=count), np.ones(count)
+    near = Nearest(None, np.zeros(count), np.maximum(estimates, 0.0), (none, none), 1e9, "")
+    one_each, no_rule = sparse.eye_array(count, format="csr"), sparse.csr_array((0, count))
+    figures = figures_of(one_each, estimates, errors, no_rule, none, near, near.counts)
+    answers = Frame({"estimate": estimates, "standard_error": errors, "refined": near.counts})
+    for part, is_kept in ((1.0, True), (1.0 + 1e-10, False), (1.0 - 1e-10, False)):
+        about = {"objective": part * figures.objective, "bound": 0.0, "whole": None}
+        assert (_facts_of_refined(about, answers)["objective"] == about["objective"]) == is_kept

@@ -1,6 +1,6 @@
 """Refined answers on tables: they agree, obey their totals and are as near as is proved.
 
-Guards refined_tables.py, workloads/agreeing_tables.py, balls.py.
+Guards refined_tables.py, refined_answers.py, workloads/agreeing_tables.py, balls.py.
 """
 
 import dataclasses
@@ -13,9 +13,9 @@ from scipy import sparse
 
 import mmopt
 from mmopt.answers import Release, load_release
-from mmopt.answers.refined_answers import figures_of, nearest_counts
+from mmopt.answers.refined_answers import check_refined, figures_of, nearest_counts
 from mmopt.answers.refined_tables import nearest_tables
-from mmopt.errors import OptionError, ResultError, SolverError, TooLargeError
+from mmopt.errors import OptionError, ResultError, SolverError
 from mmopt.mechanism import build_manifest, measure, plan
 from mmopt.mechanism.release_writing import LOCAL
 from mmopt.numerics.arrays import Array
@@ -220,16 +220,37 @@ def test_totals_that_no_tables_have() -> None:
     assert far.startswith("the total of all rows is 1,000,000, and by the released answers it is ")
 
 
-def test_what_is_refused_or_said_before() -> None:
-    with pytest.raises(TooLargeError) as caught:
-        of(PAIRS, population(np.random.default_rng(1)), 1).refine(whole=True)
-    assert str(caught.value) == (
-        "the queries tell more than 1,024 cells apart, so counts are of tables; made whole, these would not "
-        "agree where they overlap\n  refine without whole answers"
-    )
+def test_whole_counts_of_tables_agree(rng: np.random.Generator, tmp_path: Path) -> None:
+    counts = population(rng)
+    release = of(PAIRS, counts, int(rng.integers(2**32)))
+    near, whole = (release.refine(totals=counts.sum(), whole=whole) for whole in (False, True))
+    refined = np.array(whole.answers["refined"])
+    assert (refined == np.rint(refined)).all() and (refined >= 0).all()
+    groups = {name: refined[rows] for name, rows in PAIRS.groups()}
+    sizes = dict(zip("abcd", SIZES, strict=True))
+    tables = {
+        name: groups[", ".join(name)].reshape([sizes[one] for one in name])
+        for name in ("ab", "ac", "ad", "bc", "bd", "cd")
+    }
+    for letter in "abcd":
+        sums = [t.sum(axis=1 - name.index(letter)) for name, t in tables.items() if letter in name]
+        assert all(np.array_equal(one, sums[0]) for one in sums)
+        assert sums[0].sum() == groups["total"][0] == counts.sum()
+    off, about = np.abs(refined - near.answers["refined"]), whole.manifest["refined"]["whole"]
+    size = sum(t.size for t in tables.values())
+    assert about["within_one"] >= size and off[:size].max() <= 1.0 + 1e-6
+    assert off.max() <= max(1.0, about["largest_distance_of_others"]) + 1e-6
+    assert check_refined(whole, tmp_path)
+    halves = Workload.from_matrix(np.vstack([np.eye(4), [[0.0, 1, 0.5, 0]]]))
+    with pytest.raises(OptionError, match=r"not whole \(1 query of 5\)"):
+        of(halves, np.arange(4), 1).refine(whole=True)
+
+
+def test_what_is_said_before() -> None:
     assert refinable_words(asked({"d": "identity"})) == "as counts of cells, also whole"
     assert refinable_words(PAIRS) == (
-        "as 6 tables of counts that agree where they overlap, not whole (58 counts)"
+        "as 6 tables of 58 counts in all, any two with the same sums where they share attributes, whole "
+        "where such are found"
     )
     many = mmopt.Domain.of(a=range(600), b=range(600)).marginals([2])
     assert refinable_words(many) == (

@@ -81,5 +81,5 @@ def test_totals_across_that_no_rounding_keeps() -> None:
         whole_counts(np.full(3, 0.5), np.eye(3), triangle, np.ones(3))
     assert str(caught.value) == (
         "no whole counts were found that are the refined ones rounded up or down and keep all totals\n"
-        "  name fewer totals, those of one hierarchy, or refine without whole answers"
+        "  name fewer totals, those of one hierarchy, or leave --whole out (whole=True in Python)"
     )

@@ -14,7 +14,7 @@ import tolerances
 from exact_arithmetic import conditioned
 from query_rows import haar
 
-from mmopt.errors import TimeLimitError
+from mmopt.errors import TimeLimitError, TooLargeError
 from mmopt.limits import deadline
 from mmopt.numerics import arrays, float_functions
 from mmopt.numerics.arrays import (
@@ -175,6 +175,8 @@ def test_factors_of_a_pseudo_inverse(subtests: pytest.Subtests) -> None:
             np.testing.assert_allclose(right.T @ null, 0, atol=1e-15 * condition + 1e-13)
     inverse, null = pseudo_factors(np.zeros((1, 1)))
     assert inverse.shape == (1, 0) and np.abs(null).tolist() == [[1.0]]
+    with pytest.raises(TooLargeError, match=r"the null space of a matrix has 30,000 × 30,000 entries"):
+        pseudo_factors(np.ones((1, 30_000)))
 
 
 LIBRARIES = [np, array_api_strict]

@@ -2,7 +2,7 @@
 
 Guards attribute_cells_and_block_words.py.
 
-Guards domain_data_and_query_keys.py.
+Guards domain_data_and_query_keys.py, tidy_columns.py.
 """
 
 import json
@@ -96,8 +96,17 @@ def test_labels_titles_and_columns_name_the_level() -> None:
     assert columns["state"].tolist()[::2][:4] == list(STATES)
     assert columns["region"][8:10].tolist() == ["up to North", "up to South"]
     assert columns["county"].tolist()[-6:] == list(d.attributes[0].labels)
-    for name, part in (("state", slice(8, None)), ("region", slice(0, 8)), ("county", slice(0, -6))):
+    # And the sets around it, where all that a query counts is in one; a region is none of a state's.
+    (county,) = (a for a in d.attributes if a.levels)
+    assert columns["state"].tolist()[-6:] == list(county.levels["state"])
+    assert columns["region"].tolist()[-6:] == list(county.levels["region"])
+    assert columns["state"][8:10].tolist() == ["Vermont", "Vermont"]
+    for name, part in (("state", slice(10, 12)), ("region", slice(0, 8)), ("county", slice(0, -6))):
         assert set(columns[name][part]) == {None}
+    runs = d.product(county=[["Windham", "Orange"], ["Orange", "Travis"], ["Addison", "Orange"]], sex="total")
+    assert tidy_columns(runs)["state"].tolist() == ["Vermont", None, None]
+    assert tidy_columns(runs)["region"].tolist() == ["South", None, None]
+    assert tidy_columns(d.product(county="total") + d.marginal("sex")).keys() == {"sex"}
 
 
 def test_errors_are_those_of_groups_written_out() -> None:
@@ -148,6 +157,8 @@ def test_mistakes_in_a_file_of_codes(tmp_path: Path, subtests: pytest.Subtests) 
             "level 'region' has 'South' in two branches, first in line 3",
             f"{codes}:8:8",
         ),
+        (CODES + "South,South,Texas\n", "level 'region' has 'South' in two branches", f"{codes}:8:7"),
+        (CODES.replace("county,", "county,state,"), "has two columns 'state'", f"{path}:2:40"),
         (CODES + "Addison,North,Vermont\n", "'Addison' stands twice, first in line 2", f"{codes}:8:1"),
         (CODES.replace("North", "\udcff"), "cannot be read", f"{path}:2:20"),
     ):
