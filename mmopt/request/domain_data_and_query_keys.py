@@ -6,7 +6,7 @@ A block is a list of queries on one attribute. Products and marginals are made o
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
@@ -656,7 +656,7 @@ class _EntryReader:
     def _apart(self, keys: Sequence[Scalar], what: str) -> dict[str, Vocabulary]:
         """The words of attributes or levels by their names, no two of which are of one attribute."""
         first: dict[str, tuple[Scalar, Vocabulary]] = {}
-        for key in keys:
+        for key in map(self._lowest, keys):
             words = find_attribute(key, self.vocabularies)
             earlier, _ = first.setdefault(words.attribute, (key, words))
             require(
@@ -666,6 +666,14 @@ class _EntryReader:
                 f"'{earlier.text}' and '{key.text}' are both of it" * (earlier.text != key.text),
             )
         return {key.text: words for key, words in first.values()}
+
+    def _lowest(self, key: Scalar) -> Scalar:
+        """County for ``state.county``: the last of levels of one attribute, from above."""
+        names = key.text.split(".")
+        for a in self.domain.attributes:
+            if key.text not in self.vocabularies and names == [n for n in (*a.levels, a.name) if n in names]:
+                return replace(key, text=names[-1])
+        return key
 
     def _every(self, node: YamlNode, form: str) -> tuple[list[tuple[str, ...]], dict[str, Factor]]:
         """All sets of given numbers of attributes, and the block of each attribute."""

@@ -73,6 +73,20 @@ def test_no_cell_is_a_pair_of_a_state_and_a_county_of_another() -> None:
     assert d.attributes[0].levels["region"] == ("North", "South", "South", "Travis", "DC", "unknown")
 
 
+def test_a_level_may_be_named_with_those_above_it() -> None:
+    def rows(*names: str) -> np.ndarray:
+        keys = {"domain": {"county": COUNTY, "sex": ["F", "M"]}, "workload": [{"marginal": [*names]}]}
+        return Request.of(keys).workload.queries
+
+    for long, short in (("state.county", "county"), ("state.region", "region"), ("region.county", "county")):
+        assert np.array_equal(rows(long, "sex"), rows(short, "sex"))
+    for wrong in ("county.state", "state.sex", "state.state", "state."):
+        with pytest.raises(WorkloadError, match=f"no attribute '{wrong}'"):
+            rows(wrong)
+    with pytest.raises(WorkloadError, match="twice"):
+        rows("state.county", "state")
+
+
 def test_blocks_over_a_level_are_those_over_its_sets() -> None:
     sizes = list(STATES.values())
     for block, rows in (
