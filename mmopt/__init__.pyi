@@ -26,7 +26,7 @@ from mmopt.language import Program
 from mmopt.ledger import Ledger
 from mmopt.mechanism import build_manifest, measure, plan, write_release
 from mmopt.privacy import Privacy, PrivacyParameters
-from mmopt.proof import bound_of, certify, verify
+from mmopt.proof import bound_of, certify, dual_function, verify
 from mmopt.report.explain import Explanation, explain
 from mmopt.report.trace_tree import trace
 from mmopt.request import Request, load_request
@@ -82,6 +82,7 @@ __all__ = [
     "compare",
     "cvxpy_problem",
     "data_vector",
+    "dual_function",
     "explain",
     "export",
     "load_release",

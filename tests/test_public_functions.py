@@ -72,6 +72,11 @@ def right(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, dict[str, An
         "compare": {"workload": ASKED, "programs": ["l2_strategy"]},
         "cvxpy_problem": {"workload": ASKED, "program": "l2_strategy_lmi"},
         "data_vector": {"data": PEOPLE, "domain": ASKED},
+        "dual_function": {
+            "program": "l2_strategy",
+            "workload": ASKED,
+            "multipliers": {"sensitivity": np.ones(4)},
+        },
         "explain": {"program": "l2_strategy"},
         "export": {"workload": ASKED, "program": "l2_strategy_lmi"},
         "load_release": {"folder": saved},

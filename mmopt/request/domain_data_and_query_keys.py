@@ -668,7 +668,7 @@ class _EntryReader:
         return {key.text: words for key, words in first.values()}
 
     def _lowest(self, key: Scalar) -> Scalar:
-        """County for ``state.county``: the last of levels of one attribute, from above."""
+        """The last of levels of one attribute, named from above: county for ``[state.county]``."""
         names = key.text.split(".")
         for a in self.domain.attributes:
             if key.text not in self.vocabularies and names == [n for n in (*a.levels, a.name) if n in names]:

@@ -9,6 +9,7 @@ import time
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -24,7 +25,15 @@ from mmopt.compiler import Cone
 from mmopt.driver.accepted_options_and_inputs import why_workload
 from mmopt.driver.solve_and_tune import solve
 from mmopt.driver.task_and_plan import Report
-from mmopt.errors import Error, Location, OptionError, ProgramError, TooLargeError
+from mmopt.errors import (
+    Error,
+    Location,
+    OptionError,
+    ProgramError,
+    SolverError,
+    TooLargeError,
+    UnsuitableError,
+)
 from mmopt.language import Program, program_names
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.curvature_survey import Survey, survey
@@ -33,7 +42,7 @@ from mmopt.language.typeset import Formula, Sentence
 from mmopt.limits import deadline
 from mmopt.privacy import Privacy
 from mmopt.privacy.noise import noise_for
-from mmopt.proof import bound_of
+from mmopt.proof import bound_of, dual_function
 from mmopt.report.charts import entries, error_curves
 from mmopt.report.explain import solved_lines
 from mmopt.report.explain.explained_facts import (
@@ -159,7 +168,22 @@ class Bound(Posed):
 
     def answer(self, report: Report) -> Json:
         bound = bound_of(self.program, self.queries, self.multipliers, point=self.point)
-        return {"bound": finite(bound.bound), "grade": bound.grade or "", "why": bound.why}
+        kept = {name: np.ravel(value) for name, value in bound.multipliers.items()}
+        facts: Json = {
+            "bound": finite(bound.bound),
+            "grade": bound.grade or "",
+            "why": bound.why,
+            "is_moved": any(
+                not np.array_equal(kept[name], np.ravel(value))
+                for name, value in self.multipliers.items()
+                if name in kept
+            ),
+        }
+        if {line.name for line in self.program.constraints} == kept.keys():
+            with suppress(UnsuitableError, SolverError):
+                dual = dual_function(self.program, self.queries, bound.multipliers)
+                facts["dual"] = {"value": finite(dual)}  # None where it is infinite
+        return facts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -226,6 +226,11 @@ def test_the_bound_off_the_lines_is_read_near_the_point() -> None:
     bound = bound_again(text, solution, {})
     assert bound["bound"] == pytest.approx(solution["objective"], rel=GAP)
     assert bound["bound"] <= solution["objective"]
+    assert bound["dual"]["value"] == pytest.approx(solution["objective"], rel=GAP) and not bound["is_moved"]
+    below = answered(
+        Bound(text=text, multipliers={"one": 0.0, "first": -1.0}, point=solution["variables"], workload={})
+    )
+    assert below["is_moved"]
     assert "none is given" in json.dumps(bound_again(text, {**solution, "variables": None}, {}))
 
 

@@ -485,7 +485,8 @@ def _legend(program: Program, lines: Sequence[SolvedLine], is_near: bool) -> str
         "by at most t times the multiplier, and for small t by about that, unless other multipliers would "
         "also do."
         + " The rows whose multipliers are zero could be left out together." * is_near
-        + " A row that is not tight has the multiplier zero." * any(line.tight is not None for line in lines)
+        + " At an optimum a row that is not tight has the multiplier zero."
+        * any(line.tight is not None for line in lines)
         + " All this is up to the solver's accuracy."
     )
 

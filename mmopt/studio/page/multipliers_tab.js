@@ -30,11 +30,18 @@ export class MultipliersTab {
     this.count += 1;
     const run = this.count;
     const largest = Math.max(...numbers.map((n) => Math.abs(n.start))) || 1;
-    const bar = el("div"), said = el("p", { role: "status" }), why = el("p", { class: "faint" });
+    const bar = el("div"), said = el("p", { role: "status" }), dual = el("p"), why = el("p", { class: "faint" });
+    const parts = [bar, said, dual, why];
+    const setBusy = (is) => parts.forEach((part) => part.setAttribute("aria-busy", is));
+    let sent = 0;
     const values = () => Object.fromEntries(solution.multipliers.map((m) =>
       [m.name, nested(numbers.filter((n) => n.m === m).map((n) => n.value), m.shape)]));
-    const send = () => asks(values());
-    const asks = oneAtATime(async (multipliers) => {
+    const send = () => {
+      setBusy(true);
+      sent += 1;
+      asks({ number: sent, multipliers: values() });
+    };
+    const asks = oneAtATime(async ({ number, multipliers }) => {
       let answer;
       try {
         answer = await this.ask(multipliers);
@@ -42,6 +49,8 @@ export class MultipliersTab {
         answer = { problem: { message: error.message } };
       }
       if (run !== this.count) return;
+      setBusy(number < sent);
+      dual.textContent = dualWords(answer, solution.sense);
       if (answer.problem) {
         fill(bar);
         said.textContent = answer.problem.message;
@@ -70,8 +79,8 @@ export class MultipliersTab {
       el("p", {}, solution.sense === "maximize"
         ? "A choice of multipliers proves an upper bound, or nothing: no feasible point is better. The least of them is the optimum, where duality is strong."
         : "A choice of multipliers proves a lower bound, or nothing: no feasible point is better. The largest of them is the optimum, where duality is strong."),
-      !solution.has_certificate && el("p", { class: "faint" }, "Besides the multipliers, the bound uses ranges of the variables that follow from the lines and from the objective reached. So it is not the value of the dual function, which may even be infinite. “The solver's” may prove less than the solution's own bound: a solve also moves its multipliers where that proves more, and tries others from problems solved near its point."),
-      bar, said, why,
+      !solution.has_certificate && el("p", { class: "faint" }, "Besides the multipliers, the bound uses ranges of the variables that follow from the lines and from the objective reached, and tangents in place of curved functions. So it may be better or worse than the value of the dual function. “The solver's” may prove less than the solution's own bound: a solve also moves its multipliers where that proves more, and tries others from problems solved near its point."),
+      bar, said, dual, why,
       el("p", { class: "row" },
         el("button", { type: "button", onclick: all((n) => means.get(n.m)) }, "All equal"),
         el("button", { type: "button", onclick: all((n) => n.start) }, "The solver's"),
@@ -92,7 +101,7 @@ function average(numbers, m) {
 
 /** What a bound proves, in words. */
 function proves(bound, solution, grade) {
-  if (bound === null || bound === undefined) return "These multipliers prove nothing.";
+  if (bound === null || bound === undefined) return "No bound is proved with these multipliers.";
   const { objective, sense } = solution;
   const how = grade === "proved" || !grade ? "prove" : grade === "claimed" ? "prove, if its author is right," : "prove, up to rounding,";
   if (sense === "maximize") {
@@ -101,8 +110,19 @@ function proves(bound, solution, grade) {
       : `These multipliers ${how} that no feasible point is above ${shown(bound, 7, 1)}.`;
   }
   if (objective > 0 && bound > 0) return `These multipliers ${how} ${part(bound, objective)} the objective reached.`;
-  if (objective > 0) return `These multipliers ${how} only that the objective is at least ${shown(bound, 7, -1)}.`;
+  if (objective > 0) return `These multipliers ${how} that the objective is at least ${shown(bound, 7, -1)}.`;
   return `These multipliers ${how} that no feasible point is below ${shown(bound, 7, -1)}.`;
+}
+
+/** The dual function at the multipliers, in words; none where it was not computed. */
+function dualWords(answer, sense) {
+  const moved = answer.is_moved ? "Multipliers outside their cones count as the nearest ones inside: numbers below 0 as 0, matrices as psd ones. " : "";
+  if (!answer.dual) return moved;
+  const { value } = answer.dual;
+  const isMax = sense === "maximize";
+  return moved + (value === null
+    ? `The dual function is ${isMax ? "+∞" : "−∞"} here: the Lagrangian ${isMax ? "rises" : "falls"} without end. Where it is linear in a variable, multipliers that are rounded are enough for that.`
+    : `The dual function, as computed and not proved, is ${shown(value, 7)}.`);
 }
 
 /** A part of a whole in words, never more than it is: percents, or what is missing where that is little. */

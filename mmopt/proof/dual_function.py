@@ -1,0 +1,92 @@
+"""``mmopt.dual_function``: the optimum of the Lagrangian without constraints, as a solver computes it.
+
+Lines become terms of the objective: those of ``a <= b`` are sum(y * (a - b)), added to what is minimized,
+taken from what is maximized; those of ``A >> B`` are sum(Y * (B - A)). What is left are the variables with
+their declared signs and cones, and the domains of functions. Where the Lagrangian falls without end the dual
+function is infinite. Where it is linear in a free variable, rounding of the multipliers is enough for that.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler import bind, lower
+from mmopt.driver.accepted_options_and_inputs import as_program, named_givens, within_range, workload_for
+from mmopt.errors import OptionError, SolverError, UnsuitableError
+from mmopt.language import Program
+from mmopt.language.atoms.expression_types import Curvature
+from mmopt.language.check.infer_types import infer
+from mmopt.language.syntax.syntax_tree import Apply, Name
+from mmopt.limits import time_not_counted
+from mmopt.request import WorkloadLike
+
+
+@within_range()
+def dual_function(
+    program: str | Path | Program,
+    workload: "WorkloadLike | None" = None,
+    multipliers: Mapping[str, Any] | None = None,
+    *,
+    givens: Mapping[str, Any] | None = None,
+) -> float:
+    """The dual function of a convex program at these multipliers, computed by Clarabel; nothing is proved.
+
+    ``bound_of`` proves a bound at the same multipliers: it may be better, as it uses ranges of the variables,
+    or worse, as it uses tangents of curved functions.
+
+    Parameters
+    ----------
+    program, workload, givens : as for ``solve``.
+    multipliers : by the names of constraints, in their cones; others are 0. Signs as for ``bound_of``.
+
+    Returns
+    -------
+    In the units of the objective; -inf (+inf of what is maximized) where the Lagrangian has no optimum.
+
+    Raises
+    ------
+    OptionError : a multiplier of another shape.
+    UnsuitableError : the program is not convex; a multiplier is of no constraint, or of a family.
+    SolverError : Clarabel gives no answer.
+    """
+    workload, parsed = workload_for(workload, program), as_program(program)
+    if parsed.problem_class != "convex":
+        raise UnsuitableError(f"'{parsed.name}' is not convex, so its Lagrangian is not minimized by solvers")
+    instance = bind(parsed, workload, named_givens(givens, parsed, workload))
+    program, objective, types, values = instance.program, instance.program.objective, {}, {}
+    lines = {line.name: line for line in program.constraints}
+    infinite = -math.inf if program.sense == "minimize" else math.inf
+    for key, value in (multipliers or {}).items():
+        if key not in lines or lines[key].family:
+            raise UnsuitableError(f"'{key}' is no single constraint of '{program.name}'")
+        relation, y = lines[key].relation, np.asarray(value, dtype=float)
+        sides = (relation.left, relation.right)
+        low, high = sides if relation.op in ("<=", "<<", "==") else sides[::-1]
+        off = Apply("sub", (low, high), relation.span)
+        kind = infer(off, instance.checked.lines)
+        if (shape := tuple(d.value(instance.sizes()) for d in kind.dims)) != y.shape:
+            raise OptionError(f"the multiplier of '{key}' has shape {y.shape}, its line {shape}")
+        name = Name(f"?{key}", relation.span)
+        sign = 0 if relation.op == "==" else 1
+        types[name.id] = replace(kind, curvature=Curvature.CONSTANT, sign=sign, psd=False, why="")
+        values[name.id] = y
+        term = Apply("sum", (Apply("mul", (name, off), relation.span),), relation.span)
+        objective = Apply("add" if infinite < 0 else "sub", (objective, term), relation.span)
+    changed = replace(program, objective=objective, constraints=(), repair=(), certificate=None)
+    lagrangian = replace(
+        instance,
+        checked=replace(instance.checked, program=changed, lines=instance.checked.lines.with_types(**types)),
+        env={**instance.env, **values},
+    )
+    problem = lower(lagrangian).problem
+    with time_not_counted("cvxpy"):
+        import cvxpy
+    try:
+        problem.solve(solver=cvxpy.CLARABEL)
+    except cvxpy.error.SolverError as error:
+        raise SolverError(f"clarabel does not compute the dual function: {error}") from None
+    return infinite if problem.value is None else float(problem.value)
