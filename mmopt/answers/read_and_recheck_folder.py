@@ -44,7 +44,7 @@ from mmopt.mechanism.release_writing import (
     plan_sections,
     wishes_by_name,
 )
-from mmopt.numerics.arrays import rounded
+from mmopt.numerics.arrays import Array, rounded
 from mmopt.privacy.epsilon_delta_rho import (
     continuous_gaussian_epsilon,
     discrete_gaussian_delta,
@@ -254,6 +254,7 @@ _SHOWN, _WHOLE = 1e-4, 1e-7  # standard errors, and rows: the most by which ends
 _UNDERFLOW = 1e-200  # a squared distance in standard errors
 # Relative: twelve digits; what such figures prove; a plan computed by other versions of libraries.
 _SAME, _ROUNDED, _NEAR = 1e-11, 1e-9, 1e-6
+EXACT = 1e-3  # of the largest standard error: the unit of an answer without noise
 
 
 def plan_and_unchecked(
@@ -412,9 +413,14 @@ def _facts_of_refined(about: Facts, answers: Frame) -> Facts:
     }
 
 
+def units_of(errors: Array) -> Array:
+    """The units of distances (m,): standard errors; of an exact answer a thousandth of the largest."""
+    return np.where(errors > 0, errors, EXACT * errors.max(initial=0.0))
+
+
 def _distance(answers: Frame) -> tuple[float, float]:
     """The squared distance of refined from released answers, in standard errors: as written, and at most."""
-    off = (answers["refined"] - answers["estimate"]) / answers["standard_error"]
+    off = (answers["refined"] - answers["estimate"]) / units_of(answers["standard_error"])
     # Each digit that is not written is below SMALL standard errors.
     return float(off @ off), (float(np.linalg.norm(off)) + SMALL * math.sqrt(len(off))) ** 2 + _UNDERFLOW
 
@@ -576,6 +582,9 @@ def _plan_again(
         raise ResultError(f"'{folder}' does not hold the strategy that was used ({STRATEGY_FILE})")
     privacy, noise = manifest["privacy"], manifest["noise"]
     integer = round_any(solution.strategy, workload, privacy["neighbours"])
+    if integer.hash != manifest["strategy"]["hash"] and np.any(integer.of_total):
+        # Earlier versions did not use the number of rows.
+        integer = round_any(solution.strategy, workload, privacy["neighbours"], uses_total=False)
     if integer.hash != manifest["strategy"]["hash"]:
         raise ResultError(
             f"the strategy in '{folder}' gives other integers than were measured: their hash is "

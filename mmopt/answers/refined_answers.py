@@ -53,7 +53,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from scipy import linalg, optimize, sparse
 
-from mmopt.answers.read_and_recheck_folder import CHANGED
+from mmopt.answers.read_and_recheck_folder import CHANGED, units_of
 from mmopt.answers.refined_tables import less, nearest_tables
 from mmopt.driver import solve
 from mmopt.errors import OptionError, ResultError, SolverError, TooLargeError, counted
@@ -606,7 +606,7 @@ def _refined(
         raise OptionError("the release is refined already", hint="refine the release that it was made from")
     task = _task(release, totals, whole)
     matrix, fixed, tables = task.matrix, task.fixed, task.tables
-    errors = np.asarray(release.answers["standard_error"], dtype=float)
+    errors = units_of(np.asarray(release.answers["standard_error"], dtype=float))
     estimates = np.asarray(release.answers["estimate"], dtype=float)
     try:
         if tables is None:
@@ -680,7 +680,7 @@ def _from_counts(release: "Release", totals: Totals) -> float | None:
     a bound on the sum of squares of all. None where the solver fails.
     """
     assert release.plan is not None
-    task, errors = _task(release, totals, False), release.answers["standard_error"]
+    task, errors = _task(release, totals, False), units_of(release.answers["standard_error"])
     matrix, fixed = task.matrix, task.fixed
     if task.tables is not None:
         try:

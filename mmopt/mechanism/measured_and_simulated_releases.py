@@ -98,10 +98,11 @@ def measure(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Exact:
-    """The exact answers (rows,) in integers, before noise is drawn: CONFIDENTIAL."""
+    """The exact answers (rows,) in integers, before noise is drawn, and the number of rows: CONFIDENTIAL."""
 
     plan: Plan
     exact: AnyInts
+    total: int
     simulate_seed: int | None
     confidence: float
     intervals: Intervals
@@ -120,7 +121,8 @@ class Exact:
         drawn = deviations(plan.law, integer, plan.scale, plan.fineness)
         measured = np.ldexp(noisy.astype(np.float64), -plan.fineness)
         is_whole = np.concatenate([_are_whole(block) for block in plan.workload.blocks])
-        estimates = _whole(integer.estimate(measured, drawn), is_whole)
+        fixed = integer.of_total * float(self.total)  # zeros, unless all neighbours have as many rows
+        estimates = _whole(integer.estimate(measured, drawn) + fixed, is_whole)
         # More than the rounding of Σ a y, which is at most √(Σ a² s²) √(Σ (y/s)²) (Cauchy and Schwarz).
         size = float(np.linalg.norm(measured / np.repeat(drawn, [part.rows for part in plan.parts])))
         slack = _ROUNDED * size * plan.standard_errors
@@ -165,7 +167,8 @@ def counted_exactly(
     if simulate_seed is None:
         check_claim(plan)
     answers = integer.answers(data) if isinstance(data, np.ndarray) else integer.answers_of(data)
-    return Exact(plan, np.left_shift(answers, plan.fineness), simulate_seed, confidence, intervals)
+    total = int(np.sum(data if isinstance(data, np.ndarray) else data.of(())))
+    return Exact(plan, np.left_shift(answers, plan.fineness), total, simulate_seed, confidence, intervals)
 
 
 def _with_noise(plan: Plan, exact: AnyInts) -> AnyInts:
@@ -179,6 +182,7 @@ def _with_noise(plan: Plan, exact: AnyInts) -> AnyInts:
 
 def check_claim(plan: Plan) -> None:
     """Raise PrivacyError unless the claim covers the noise, computed anew: plans may be changed by hand."""
+    plan.integer.check_total(plan.workload)
     squares = [part.squared_sensitivity for part in plan.integer.parts]
     exact = plan.integer.squared_sensitivities()
     if any(a < b for a, b in zip(squares, exact, strict=True)):

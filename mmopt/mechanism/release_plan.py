@@ -124,7 +124,10 @@ class Plan(Tabular):
         if not self.integer.compares_columns:
             return f"upper bound, from the longest column, on the {norm} difference of two"
         dropped = ", or a column, as a row may be dropped" if neighbours.may_drop else ""
-        return f"largest {norm} difference of two columns{dropped}"
+        total = "; the number of rows, which no replaced row changes, is used without noise"
+        return (
+            f"largest {norm} difference of two columns{dropped}{total * bool(np.any(self.integer.of_total))}"
+        )
 
     @property
     def scaled_from(self) -> str:
@@ -137,7 +140,7 @@ class Plan(Tabular):
     @property
     def not_covered(self) -> str:
         """In words, facts about the data that a release may reveal and the claim does not cover."""
-        return not_covered(self.workload, self.neighbours)
+        return not_covered(self.workload, self.neighbours, bool(np.any(self.integer.of_total)))
 
     @property
     def allowed_words(self) -> str:
@@ -247,8 +250,11 @@ class Plan(Tabular):
         return f"Plan({self.workload.m} queries, {', '.join(words)}, rmse {rounded(self.rmse, 6, up=True)})"
 
 
-def not_covered(workload: Workload, neighbours: Neighbours) -> str:
-    """In words, facts about the data that a release of these queries may reveal, whatever is claimed."""
+def not_covered(workload: Workload, neighbours: Neighbours, uses_total: bool) -> str:
+    """In words, facts about the data that a release of these queries may reveal, whatever is claimed.
+
+    uses_total : whether the number of rows may be used without noise.
+    """
     names = ", ".join(
         name
         for name, rules in row_rules(workload).items()
@@ -259,9 +265,13 @@ def not_covered(workload: Workload, neighbours: Neighbours) -> str:
     unit = name and (
         f"; whether a row has no '{name}'; a '{name}' spelled in several ways, which counts as several"
     )
+    number = (
+        "; the number of rows of this table, which may be published as it is: of a selection from another "
+        "table (a filter, a region) it is a fact about that one"
+    )
     return (
         "whether the table can be read, its weights (if it has any) are counts, and it has at most "
-        f"{MAX_ROWS} rows{refused}{unit}"
+        f"{MAX_ROWS} rows{refused}{unit}{number * uses_total}"
     )
 
 

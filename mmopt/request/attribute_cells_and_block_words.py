@@ -441,7 +441,7 @@ def _branches_in_file(node: Scalar, levels: Sequence[Scalar], name: str) -> Iter
         line = lines[at - 1]
         here = replace(node, where=Location(str(file), at, 1, line, len(line)))
         require(
-            None not in row, here, f"this row has more fields than the header, {len(reader.fieldnames or ())}"
+            None not in row, here, f"this row has more fields than the header, which has {len(rows[0][1])}"
         )
         fields = [row[level.text].strip() for level in columns]
         branch = tuple(

@@ -8,6 +8,7 @@ import hashlib
 import json
 import math
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,6 +21,7 @@ from mmopt.answers import Release, load_release, private_release
 from mmopt.errors import DataError, ResultError
 from mmopt.mechanism.release_writing import guarantee
 from mmopt.privacy.epsilon_delta_rho import continuous_gaussian_epsilon
+from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.results import Frame
 from mmopt.results.solution import gap_between
 from mmopt.workloads import Workload
@@ -568,3 +570,29 @@ def test_answers_are_those_of_their_queries_with_intervals(tmp_path, subtests, m
                 f"'{folder}' contradicts itself: the column {name} of its answers is not that which follows "
                 f"from its queries, strategy and noise{CHANGED}"
             )
+
+
+def test_a_release_with_an_exact_total_is_refined_and_read_back_and_so_is_one_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    described = {
+        "domain": {"sex": {"values": ["F", "M"]}, "age": {"bins": [0, 18, 65, 120]}},
+        "workload": [{"marginal": ["sex", "age"]}, {"product": {}}],
+        "neighbours": "replace-one",
+    }
+    people = {"sex": ["F", "M", "F"] * 40, "age": [17, 30, 70, 3] * 30}
+    released = mmopt.release(people, described, {"rho": 1.0}, simulate=1)
+    assert released.answers["standard_error"][-1] == 0.0 and released.answers["estimate"][-1] == 120
+    assert "the number of rows of this table" in released.manifest["privacy"]["not_covered"]
+    for number, options in enumerate(({}, {"totals": 120}, {"totals": 120, "whole": True})):
+        folder = released.refine(**options).save(tmp_path / str(number))
+        again = load_release(folder, described)
+        assert again.answers["refined"][-1] == 120
+    # As earlier versions measured it: with noise on the total, too.
+    rounding = partial(round_any, uses_total=False)
+    monkeypatch.setattr("mmopt.mechanism.release_plan.round_any", rounding)
+    before = mmopt.release(people, described, {"rho": 1.0}, simulate=1)
+    monkeypatch.undo()
+    assert before.answers["standard_error"][-1] > 0.0
+    again = load_release(before.save(tmp_path / "before"), described)
+    assert again.plan is not None and not np.any(again.plan.integer.of_total)
