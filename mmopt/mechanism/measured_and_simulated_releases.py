@@ -22,12 +22,12 @@ import numpy.typing as npt
 from mmopt.display_base_classes import Tabular
 from mmopt.errors import DataError, OptionError, PrivacyError
 from mmopt.mechanism.release_plan import Plan, claim_again
-from mmopt.mechanism.standard_errors_and_intervals import Intervals, deviations
+from mmopt.mechanism.standard_errors_and_intervals import Intervals, coefficients, deviations
 from mmopt.numerics.arrays import AnyInts, Array
 from mmopt.privacy.epsilon_delta_rho import Privacy
 from mmopt.privacy.noise import Noise, add_noise, check_scales, simulate
 from mmopt.privacy.rounding.integer_dense import unsupported
-from mmopt.privacy.rounding.norms_and_measured_integers import MAX_ROWS, CountedTables
+from mmopt.privacy.rounding.norms_and_measured_integers import MAX_ROWS, CountedTables, Measured
 from mmopt.strategies import ComponentStrategy, Strategy, StrategyForm
 from mmopt.workloads import Workload
 from mmopt.workloads.blocks.range_blocks import Ranges
@@ -325,7 +325,7 @@ def simulate_errors(
 
     Parameters
     ----------
-    plans : of this strategy and workload. sanity : s above, in counts.
+    plans : of this strategy and workload, to the same neighbours. sanity : s above, in counts.
 
     Raises
     ------
@@ -344,12 +344,15 @@ def simulate_errors(
         raise OptionError(f"the sanity bound is {bound:g}, expected a number above 0")
     if not np.isfinite(variances := strategy.variances(workload)).all():
         raise unsupported()
+    integer = plans[0].integer
+    if np.any(integer.of_total):
+        variances = integer.variances
     true = np.maximum(np.abs(workload.answers(counts)), bound)
     parts = [*workload.groups(), ("all queries", slice(0, workload.m))]
     # By noise at scale 1, for each trial and group: mean relative, absolute and squared error.
     means = {plan.law: np.zeros((trials, len(parts), 3)) for plan in plans}
     for noise, by_trial in means.items():
-        for start, errors in _unit_errors(workload, strategy, noise, trials, seed):
+        for start, errors in _unit_errors(workload, strategy, integer, noise, trials, seed):
             for at, (_, rows) in enumerate(parts):
                 sizes = np.abs(errors[:, rows])
                 figures = [
@@ -392,16 +395,21 @@ def simulate_errors(
 
 
 def _unit_errors(
-    workload: Workload, strategy: StrategyForm, noise: Noise, trials: int, seed: int
+    workload: Workload, strategy: StrategyForm, integer: Measured, noise: Noise, trials: int, seed: int
 ) -> Iterator[tuple[int, Array]]:
     """Errors (some trials, m) of the answers for noise of scale 1, with the number of the first trial.
 
-    They are W A⁺ z, since the data cancel.
+    They are W A⁺ z, since the data cancel; where the number of rows is used, those of the integers.
     """
     rng = np.random.default_rng(seed)
+    uses_total, size = bool(np.any(integer.of_total)), np.ldexp(integer.parts[0].relative, integer.bits)
+    back = size * coefficients(integer, np.ones(1)).T if uses_total else np.zeros((strategy.p, 0))
     step = max(1, _ENTRIES // max(workload.m, workload.n))
     for start in range(0, trials, step):
-        drawn = noise.continuous.draw(rng, (min(step, trials - start), strategy.p))
+        drawn = noise.continuous.draw(rng, (min(step, trials - start), len(back)))
+        if uses_total:
+            yield start, drawn @ back
+            continue
         is_dense = isinstance(strategy, Strategy | ComponentStrategy)  # forms in factors take one at a time
         estimates = (
             strategy.estimate(drawn) if is_dense else np.stack([strategy.estimate(row) for row in drawn])

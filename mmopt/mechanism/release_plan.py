@@ -517,7 +517,8 @@ def scale_for_targets(workload: Workload, strategy: StrategyForm, integer: Measu
     PrivacyError : no query has a target, and the noise has no unit.
     WorkloadError : unit noise on this strategy misses a target.
     """
-    targeted = np.isfinite(workload.targets)
+    is_noisy = integer.variances > 0
+    targeted = np.isfinite(workload.targets) & is_noisy
     if noise.takes_targets:
         unit = strategy.variances(workload)
         worst = int(np.argmax(np.where(targeted, unit / workload.targets, 0.0)))
@@ -527,7 +528,8 @@ def scale_for_targets(workload: Workload, strategy: StrategyForm, integer: Measu
                 f"strategy, its max_variance is {workload.targets[worst]:.6g}",
                 hint="solve the strategy with fitness_for_use for these targets",
             )
-        limits = np.where(targeted, workload.targets, np.inf if targeted.any() else unit)
+        limits = np.where(targeted, workload.targets, np.inf)
+        limits = limits if targeted.any() else np.where(is_noisy, unit, np.inf)
         factor = min(1.0, float(np.min(limits / integer.variances)))
     elif not targeted.any():
         raise PrivacyError(
@@ -642,6 +644,8 @@ def plan(
         allowed = within_decimal(allowed)
     integer = round_any(strategy, workload, strategy.neighbours if neighbours is None else neighbours)
     target = scale_for_targets(workload, strategy, integer, noise) if absolute else None
+    if np.any(integer.of_total) and not integer.sensitivity:
+        target = 1.0  # any: no answer has noise
     delta = None if noise.unit == "epsilon" or privacy is None else privacy.delta
 
     def at_fineness(fineness: int, target: float | None) -> Plan:
@@ -676,7 +680,7 @@ def plan(
             and noise.distance(integer.parts, chosen.scale) > NEARLY_NORMAL
             and not has_coefficients(integer)
         )
-        if most_fineness and (is_many or (delta is not None and chosen.theorem != THEOREM_EXACT)):
+        if chosen.rmse and most_fineness and (is_many or (delta is not None and chosen.theorem != THEOREM_EXACT)):
             fine = at_fineness(most_fineness, target)
             saved = (
                 ((fine.epsilon or 1.0) / (chosen.epsilon or 1.0))

@@ -5,6 +5,7 @@ Guards run_solver.py, solvers/conic_solvers.py.
 
 import itertools
 import math
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +19,6 @@ from tolerances import GAP_INTERIOR
 from mmopt import Program, Workload, compare, solve
 from mmopt.compiler import bind
 from mmopt.driver import run_solver
-from mmopt.driver.judge import assemble_solution
 from mmopt.driver.task_and_plan import Progress
 from mmopt.report.charts import convergence_figure, descents
 from mmopt.results import Solution, gap_between
@@ -117,7 +117,7 @@ def test_a_history_is_saved_and_has_no_number_that_is_none(tmp_path: Path) -> No
 
 def test_a_long_history_is_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = solve(TARGETED, "l2_strategy", solver="scs", history=True, tolerance=GAP_INTERIOR)
-    monkeypatch.setattr(assemble_solution, "MOST_ROWS", 20)
+    monkeypatch.setattr(sys.modules["mmopt.driver.judge.assemble_solution"], "MOST_ROWS", 20)
     s = solve(TARGETED, "l2_strategy", solver="scs", history=True, tolerance=GAP_INTERIOR)
     (certified, own), (before, every) = parted(s), parted(whole)
     assert len(certified) == len(before) and len(every) > 20 == len(own)

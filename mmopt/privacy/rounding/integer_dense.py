@@ -338,7 +338,16 @@ class IntegerStrategy(OneNoise):
 def round_dense(
     strategy: Strategy, workload: Workload, neighbours: Neighbours, *, uses_total: bool = True
 ) -> IntegerStrategy:
-    """Round a matrix for the noise of its norm; errors as ``round_strategy`` and ``round_rows``."""
+    """Round a matrix for the noise of its norm; errors as ``round_strategy`` and ``round_rows``.
+
+    uses_total : whether the number of rows is used where neighbours keep it; earlier versions did not.
+    """
+    uses_total = uses_total and neighbours.over(workload).keeps_total
+    if uses_total and not workload.cell_classes.any():  # multiples of the total: nothing is measured
+        check_fit(strategy, workload)
+        zeros, of_zeros = np.zeros((1, workload.n), dtype=np.int64), np.zeros((workload.m, 1))
+        nothing = Reconstruction(Identity(workload.m), of_zeros)
+        return _as_strategy(strategy, workload, neighbours, zeros, 0, 1.0, nothing, 0.0, uses_total)
     rounding = round_rows if strategy.norm == 1 else round_strategy
     return closest(lambda most: rounding(strategy, workload, neighbours, most, uses_total), COLUMN_BITS)
 
@@ -348,11 +357,11 @@ def round_strategy(
     workload: Workload,
     neighbours: Neighbours = ADD_REMOVE,
     most: int = COLUMN_BITS[0],
-    uses_total: bool = True,
+    uses_total: bool = False,
 ) -> IntegerStrategy:
     """Round `strategy` for `workload` as described above, to columns of up to 2^most.
 
-    uses_total : whether the number of rows is used where neighbours keep it; earlier versions did not.
+    uses_total : whether neighbours keep the number of rows, and it is used.
 
     Raises
     ------
@@ -367,12 +376,10 @@ def round_strategy(
             hint="solve a program with 'norm 2', such as l2_strategy",
         )
     check_fit(strategy, workload)
-    of_total: Array | float = 0.0
+    moved: Ints | list[Ints] = []
     if (basis := workload.integer_basis) is not None:
         basis, wanted, measured = divide_by_gcd(basis), workload.basis, strategy
-        keeps_total = uses_total and neighbours.over(workload).keeps_total
-        if keeps_total and len(moved := _without_total(basis)):
-            of_total = workload.implicit(weighted=False).apply(wanted.T @ wanted[:, -1])
+        if uses_total and len(moved := _without_total(basis)):
             basis, wanted = moved, wanted - wanted[:, -1:]
             measured = replace(strategy, matrix=strategy.matrix - strategy.matrix[:, -1:])
         real = inverse_root(measured.covariance(basis.astype(float)))
@@ -396,7 +403,7 @@ def round_strategy(
         reconstruction = Reconstruction(Identity(len(right)), right)
         bias = check_bias(workload.queries, right @ matrix)
     return _as_strategy(
-        strategy, workload, neighbours, matrix, bits, relative, reconstruction, bias, of_total
+        strategy, workload, neighbours, matrix, bits, relative, reconstruction, bias, len(moved) > 0
     )
 
 
@@ -416,7 +423,7 @@ def round_rows(
     workload: Workload,
     neighbours: Neighbours = ADD_REMOVE,
     most: int = COLUMN_BITS[0],
-    uses_total: bool = True,
+    uses_total: bool = False,
 ) -> IntegerStrategy:
     """Round a strategy of norm 1, for any rows, as ``round_strategy`` does for norm 2.
 
@@ -431,13 +438,12 @@ def round_rows(
             "expected L1 (Laplace)",
             hint="solve a program with 'norm 1', such as p_identity",
         )
-    rows, of_total = rows_on_integer_basis(strategy, workload), np.zeros(1)
-    keeps_total = uses_total and neighbours.over(workload).keeps_total
-    if keeps_total and (rows.basis.sum(axis=0) == 1).all() and len(rows.basis) > 1:
+    rows = rows_on_integer_basis(strategy, workload)
+    uses_total = uses_total and bool((rows.basis.sum(axis=0) == 1).all())
+    if uses_total:
         # Of classes of cells all but the last one's: its rows are N without the others.
         last, others = rows.basis[:, -1].argmax(), rows.basis[:, -1] == 0
         real = _without_multiples((rows.real - rows.real[:, [last]])[:, others], 1, signed=True)
-        of_total = workload.implicit(weighted=False).apply(rows.back[:, last])
         rows = Rows(real, rows.basis[others], rows.back[:, others] - rows.back[:, [last]], rows.bias)
     length = float(np.abs(rows.real @ rows.basis).sum(axis=0).max())
     core, bits, relative = rounded_core(rows.real, length, most)
@@ -448,7 +454,7 @@ def round_rows(
         workload.implicit(weighted=False), frozen(rows.back @ pinv(core.astype(np.float64)))
     )
     return _as_strategy(
-        strategy, workload, neighbours, matrix, bits, relative, reconstruction, rows.bias, of_total
+        strategy, workload, neighbours, matrix, bits, relative, reconstruction, rows.bias, uses_total
     )
 
 
@@ -461,17 +467,16 @@ def _as_strategy(
     relative: float,
     reconstruction: Reconstruction,
     bias: float,
-    of_total: Array | float,
+    uses_total: bool,
 ) -> IntegerStrategy:
     """The integer strategy of a matrix and its reconstruction; ``bits`` and ``relative`` as of
     ``rounded_core``.
 
     The loss of norm 1 is at equal privacy, as the sensitivity is not rounded down.
     """
-    lengths = reconstruction.squared_lengths()
-    if np.any(of_total):  # that of a multiple of the total is 0, but for rounding
-        rows = workload.queries
-        lengths = np.where((rows == rows[:, :1]).all(axis=1), 0.0, lengths)
+    lengths, queries, n = reconstruction.squared_lengths(), workload.implicit(weighted=False), workload.n
+    if uses_total:  # a multiple of the total has no error; its length has rounding errors
+        lengths[queries.squared_lengths(np.eye(n, n - 1) - np.eye(n, n - 1, -1)) == 0.0] = 0.0
     variances = frozen(np.ldexp(lengths, 2 * bits) * relative**2)
     changes, growth = neighbours.over(workload), 1.0
     squared = squared_sensitivity(matrix, strategy.norm, changes)
@@ -490,7 +495,7 @@ def _as_strategy(
         relative=relative,
         matrix=frozen(matrix),
         reconstruction=reconstruction,
-        of_total=of_total,
+        of_total=queries.apply(np.eye(1, n, n - 1)[0]) if uses_total else 0.0,
     )
 
 
