@@ -466,16 +466,8 @@ def least_scale(
 def least_scale_by_cost(noise: Noise, integer: Measured, allowed: float) -> float:
     """The smallest scale, to a few units in the last place, whose rounded-up cost is at most `allowed`.
 
-    Raises
-    ------
-    PrivacyError : a sensitivity of 0.
+    Raises PrivacyError for a sensitivity of 0.
     """
-    if not any(part.squared_sensitivity for part in integer.parts):
-        raise PrivacyError(
-            f"the sensitivity is 0 under {integer.neighbours}: the queries are the same on all "
-            "neighbouring tables, no noise can be calibrated",
-            hint="use 'neighbours: add-remove', or give every query a max_variance",
-        )
     scale = noise.least_scale(cost(noise, integer.parts, 1.0) / allowed)
     while cost(noise, integer.parts, scale) > allowed:
         scale *= 1 + 2.0**-50
@@ -643,9 +635,9 @@ def plan(
     if allowed is not None and not absolute:  # what targets cost is computed, not stated
         allowed = within_decimal(allowed)
     integer = round_any(strategy, workload, strategy.neighbours if neighbours is None else neighbours)
-    target = scale_for_targets(workload, strategy, integer, noise) if absolute else None
-    if np.any(integer.of_total) and not integer.sensitivity:
-        target = 1.0  # any: no answer has noise
+    target: float | None = 1.0  # for multiples of the number of rows alone: no answer has noise
+    if integer.sensitivity or not np.any(integer.of_total):
+        target = scale_for_targets(workload, strategy, integer, noise) if absolute else None
     delta = None if noise.unit == "epsilon" or privacy is None else privacy.delta
 
     def at_fineness(fineness: int, target: float | None) -> Plan:
