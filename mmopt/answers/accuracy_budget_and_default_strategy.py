@@ -620,7 +620,7 @@ class Budget(Tabular):
         is proved; an epsilon at a delta only with continuous Gaussian noise. None for Laplace noise where a
         half width is a target, for replaced rows, and where Gaussian noise on integers may need less than
         continuous noise.
-    shares : (m,) shares of the cost of the best Gaussian noise, by query; they sum to 1.
+    shares : (m,) shares of the cost of the best Gaussian noise, by query with noise; they sum to 1.
     left_out : the number of queries without a wish. A release that answers them, too, spends on them, and may
         miss wishes at this cost; where they have a wish as well, however wide, it misses none.
     """
@@ -797,13 +797,13 @@ def budget(
     multipliers = fitness.multipliers["accuracy"]
     shares = (
         lift(multipliers) if isinstance(multipliers, Level) else np.asarray(multipliers, dtype=float)
-    ) * targeted.targets
+    ) * np.where(choice.best.plan.standard_errors > 0, targeted.targets, 0.0)
     return Budget(
         choice=choice,
         fitness=fitness,
         delta=delta,
         bound=_bound(choice, fitness, delta, neighbours),
-        shares=shares / shares.sum(),
+        shares=shares / (shares.sum() or 1.0),
         left_out=request.workload.m - targeted.m,
     )
 

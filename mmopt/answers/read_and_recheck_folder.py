@@ -414,8 +414,8 @@ def _facts_of_refined(about: Facts, answers: Frame) -> Facts:
 
 
 def units_of(errors: Array) -> Array:
-    """The units of distances (m,): standard errors; of an exact answer a thousandth of the largest."""
-    return np.where(errors > 0, errors, EXACT * errors.max(initial=0.0))
+    """The units of distances (m,): standard errors; of an exact answer a thousandth of the largest, or 1."""
+    return np.where(errors > 0, errors, EXACT * errors.max(initial=0.0) or 1.0)
 
 
 def _distance(answers: Frame) -> tuple[float, float]:

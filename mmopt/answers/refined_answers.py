@@ -730,12 +730,16 @@ def _task(release: "Release", totals: Totals | None, whole: bool) -> _Task:
 
 
 def _fixed_totals(release: "Release", totals: Totals | None, queries: Rows, everyone: Array) -> _FixedTotals:
-    """The totals that a caller gives, as queries; OptionError for those that are none, or that no counts
-    have. everyone (c,) : the row of all rows."""
+    """The totals that a caller gives, and the number of rows where an answer is exact, as queries; OptionError
+    for those that are none, or that no counts have. everyone (c,) : the row of all rows."""
     # Any: callers are not checked.
     given: Mapping[Any, Any] = (
         {} if totals is None else totals if isinstance(totals, Mapping) else {None: totals}
     )
+    exact = np.flatnonzero(release.answers["standard_error"] == 0.0)[:1]
+    if exact.size and None not in given and release.plan is not None:
+        per_row = np.asarray(release.plan.integer.of_total)[exact]
+        given = {**given, None: float(np.rint(release.answers["estimate"][exact] / per_row)[0])}
     if given and (column := Neighbours.of(release.manifest["privacy"]["neighbours"]).column):
         raise OptionError(
             f"totals are of rows that were counted, and of each person in '{column}' only some were: no such "
