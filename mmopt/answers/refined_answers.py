@@ -730,8 +730,8 @@ def _task(release: "Release", totals: Totals | None, whole: bool) -> _Task:
 
 
 def _fixed_totals(release: "Release", totals: Totals | None, queries: Rows, everyone: Array) -> _FixedTotals:
-    """The totals that a caller gives, and the number of rows where an answer is exact, as queries; OptionError
-    for those that are none, or that no counts have. everyone (c,) : the row of all rows."""
+    """The totals that a caller gives, and the number of rows where an answer is exact, as queries;
+    OptionError for those that are none, or that no counts have. everyone (c,) : the row of all rows."""
     # Any: callers are not checked.
     given: Mapping[Any, Any] = (
         {} if totals is None else totals if isinstance(totals, Mapping) else {None: totals}

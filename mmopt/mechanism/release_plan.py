@@ -665,14 +665,14 @@ def plan(
         """``at_fineness`` 0, or on a finer lattice where that is worth it."""
         chosen = at_fineness(0, target)
         check_scales(integer.parts, chosen.scale)
-        most_fineness = finest(integer.parts, chosen.scale)
+        most_fineness = finest(integer.parts, chosen.scale) if chosen.rmse else 0
         # With many queries only the normal law of their errors is available.
         is_many = (
             noise.distance is not None
             and noise.distance(integer.parts, chosen.scale) > NEARLY_NORMAL
             and not has_coefficients(integer)
         )
-        if chosen.rmse and most_fineness and (is_many or (delta is not None and chosen.theorem != THEOREM_EXACT)):
+        if most_fineness and (is_many or (delta is not None and chosen.theorem != THEOREM_EXACT)):
             fine = at_fineness(most_fineness, target)
             saved = (
                 ((fine.epsilon or 1.0) / (chosen.epsilon or 1.0))

@@ -376,7 +376,7 @@ def round_strategy(
             hint="solve a program with 'norm 2', such as l2_strategy",
         )
     check_fit(strategy, workload)
-    moved: Ints | list[Ints] = []
+    moved = np.zeros((0, workload.n), dtype=np.int64)
     if (basis := workload.integer_basis) is not None:
         basis, wanted, measured = divide_by_gcd(basis), workload.basis, strategy
         if uses_total and len(moved := _without_total(basis)):

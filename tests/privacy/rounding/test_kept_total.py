@@ -1,6 +1,7 @@
 """The number of rows, where neighbours keep it.
 
-Guards integer_dense.py, norms_and_measured_integers.py, neighbours.py, measured_and_simulated_releases.py.
+Guards integer_dense.py, norms_and_measured_integers.py, neighbours.py, measured_and_simulated_releases.py,
+release_plan.py.
 """
 
 import itertools
