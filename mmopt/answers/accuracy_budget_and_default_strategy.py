@@ -247,10 +247,15 @@ def default_strategy(
     if privacy is None or GAUSSIAN.takes(privacy):
         ways.append(lambda: _gaussian(workload, privacy, neighbours, solving, saying))
     reasons = () if ways else ("Gaussian noise satisfies no pure epsilon",)
-    is_moved = neighbours is not None and neighbours.kind == "replace-one" and workload.n <= MOST_REPLACED
-    if ways and is_moved and not workload.has_all_targets:
-        program = Program.load("replace_one")
-        ways.append(lambda: offer(workload, solving(workload, program), privacy, neighbours))
+    if (
+        ways
+        and (neighbours or ADD_REMOVE).kind == "replace-one"
+        and workload.n <= MOST_REPLACED
+        and not workload.has_all_targets
+    ):
+        ways.append(
+            lambda: offer(workload, solving(workload, Program.load("replace_one")), privacy, neighbours)
+        )
     if privacy is not None and LAPLACE.takes(privacy):
         ways.append(lambda: _laplace(workload, privacy, neighbours, solving, saying))
     offers: list[Offer] = []

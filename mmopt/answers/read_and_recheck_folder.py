@@ -254,7 +254,6 @@ _SHOWN, _WHOLE = 1e-4, 1e-7  # standard errors, and rows: the most by which ends
 _UNDERFLOW = 1e-200  # a squared distance in standard errors
 # Relative: twelve digits; what such figures prove; a plan computed by other versions of libraries.
 _SAME, _ROUNDED, _NEAR = 1e-11, 1e-9, 1e-6
-EXACT = 1e-3  # of the largest standard error: the unit of an answer without noise
 
 
 def plan_and_unchecked(
@@ -415,7 +414,7 @@ def _facts_of_refined(about: Facts, answers: Frame) -> Facts:
 
 def units_of(errors: Array) -> Array:
     """The units of distances (m,): standard errors; of an exact answer a thousandth of the largest, or 1."""
-    return np.where(errors > 0, errors, EXACT * errors.max(initial=0.0) or 1.0)
+    return np.where(errors > 0, errors, 1e-3 * errors.max(initial=0.0) or 1.0)
 
 
 def _distance(answers: Frame) -> tuple[float, float]:

@@ -738,8 +738,8 @@ def _fixed_totals(release: "Release", totals: Totals | None, queries: Rows, ever
     )
     exact = np.flatnonzero(release.answers["standard_error"] == 0.0)[:1]
     if exact.size and None not in given and release.plan is not None:
-        per_row = np.asarray(release.plan.integer.of_total)[exact]
-        given = {**given, None: float(np.rint(release.answers["estimate"][exact] / per_row)[0])}
+        answer, per_row = release.answers["estimate"][exact], np.asarray(release.plan.integer.of_total)[exact]
+        given = {**given, None: float(np.rint(answer / per_row)[0])}
     if given and (column := Neighbours.of(release.manifest["privacy"]["neighbours"]).column):
         raise OptionError(
             f"totals are of rows that were counted, and of each person in '{column}' only some were: no such "

@@ -121,8 +121,8 @@ class Exact:
         drawn = deviations(plan.law, integer, plan.scale, plan.fineness)
         measured = np.ldexp(noisy.astype(np.float64), -plan.fineness)
         is_whole = np.concatenate([_are_whole(block) for block in plan.workload.blocks])
-        fixed = integer.of_total * float(self.total)  # zeros, unless all neighbours have as many rows
-        estimates = _whole(integer.estimate(measured, drawn) + fixed, is_whole)
+        # The last is zeros, unless all neighbours have as many rows.
+        estimates = _whole(integer.estimate(measured, drawn) + integer.of_total * float(self.total), is_whole)
         # More than the rounding of Σ a y, which is at most √(Σ a² s²) √(Σ (y/s)²) (Cauchy and Schwarz).
         size = float(np.linalg.norm(measured / np.repeat(drawn, [part.rows for part in plan.parts])))
         slack = _ROUNDED * size * plan.standard_errors
@@ -167,8 +167,14 @@ def counted_exactly(
     if simulate_seed is None:
         check_claim(plan)
     answers = integer.answers(data) if isinstance(data, np.ndarray) else integer.answers_of(data)
-    total = int(np.sum(data if isinstance(data, np.ndarray) else data.of(())))
-    return Exact(plan, np.left_shift(answers, plan.fineness), total, simulate_seed, confidence, intervals)
+    return Exact(
+        plan=plan,
+        exact=np.left_shift(answers, plan.fineness),
+        total=int(np.sum(data if isinstance(data, np.ndarray) else data.of(()))),
+        simulate_seed=simulate_seed,
+        confidence=confidence,
+        intervals=intervals,
+    )
 
 
 def _with_noise(plan: Plan, exact: AnyInts) -> AnyInts:
@@ -342,11 +348,10 @@ def simulate_errors(
     bound = max(1.0, SANITY * float(counts.sum())) if sanity is None else sanity
     if not (math.isfinite(bound) and bound > 0):
         raise OptionError(f"the sanity bound is {bound:g}, expected a number above 0")
-    if not np.isfinite(variances := strategy.variances(workload)).all():
-        raise unsupported()
     integer = plans[0].integer
-    if np.any(integer.of_total):
-        variances = integer.variances
+    variances = integer.variances if np.any(integer.of_total) else strategy.variances(workload)
+    if not np.isfinite(variances).all():
+        raise unsupported()
     true = np.maximum(np.abs(workload.answers(counts)), bound)
     parts = [*workload.groups(), ("all queries", slice(0, workload.m))]
     # By noise at scale 1, for each trial and group: mean relative, absolute and squared error.
@@ -409,9 +414,10 @@ def _unit_errors(
         drawn = noise.continuous.draw(rng, (min(step, trials - start), len(back)))
         if uses_total:
             yield start, drawn @ back
-            continue
-        is_dense = isinstance(strategy, Strategy | ComponentStrategy)  # forms in factors take one at a time
-        estimates = (
-            strategy.estimate(drawn) if is_dense else np.stack([strategy.estimate(row) for row in drawn])
-        )
-        yield start, workload.answers(estimates.T).T
+        else:
+            rows = (
+                strategy.estimate(drawn)
+                if isinstance(strategy, Strategy | ComponentStrategy)  # forms in factors take one at a time
+                else np.stack([*map(strategy.estimate, drawn)])
+            )
+            yield start, workload.answers(rows.T).T

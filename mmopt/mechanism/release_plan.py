@@ -124,10 +124,9 @@ class Plan(Tabular):
         if not self.integer.compares_columns:
             return f"upper bound, from the longest column, on the {norm} difference of two"
         dropped = ", or a column, as a row may be dropped" if neighbours.may_drop else ""
-        total = "; the number of rows, which no replaced row changes, is used without noise"
-        return (
-            f"largest {norm} difference of two columns{dropped}{total * bool(np.any(self.integer.of_total))}"
-        )
+        if np.any(self.integer.of_total):
+            dropped = "; the number of rows, which no replaced row changes, is used without noise"
+        return f"largest {norm} difference of two columns{dropped}"
 
     @property
     def scaled_from(self) -> str:
@@ -265,13 +264,12 @@ def not_covered(workload: Workload, neighbours: Neighbours, uses_total: bool) ->
     unit = name and (
         f"; whether a row has no '{name}'; a '{name}' spelled in several ways, which counts as several"
     )
-    number = (
-        "; the number of rows of this table, which may be published as it is: of a selection from another "
-        "table (a filter, a region) it is a fact about that one"
-    )
     return (
         "whether the table can be read, its weights (if it has any) are counts, and it has at most "
-        f"{MAX_ROWS} rows{refused}{unit}{number * uses_total}"
+        f"{MAX_ROWS} rows{refused}{unit}"
+    ) + uses_total * (
+        "; the number of rows of this table, which may be published as it is: of a selection from another "
+        "table (a filter, a region) it is a fact about that one"
     )
 
 
@@ -520,8 +518,7 @@ def scale_for_targets(workload: Workload, strategy: StrategyForm, integer: Measu
                 f"strategy, its max_variance is {workload.targets[worst]:.6g}",
                 hint="solve the strategy with fitness_for_use for these targets",
             )
-        limits = np.where(targeted, workload.targets, np.inf)
-        limits = limits if targeted.any() else np.where(is_noisy, unit, np.inf)
+        limits = np.where(targeted, workload.targets, np.where(is_noisy & ~targeted.any(), unit, np.inf))
         factor = min(1.0, float(np.min(limits / integer.variances)))
     elif not targeted.any():
         raise PrivacyError(
@@ -635,9 +632,11 @@ def plan(
     if allowed is not None and not absolute:  # what targets cost is computed, not stated
         allowed = within_decimal(allowed)
     integer = round_any(strategy, workload, strategy.neighbours if neighbours is None else neighbours)
-    target: float | None = 1.0  # for multiples of the number of rows alone: no answer has noise
-    if integer.sensitivity or not np.any(integer.of_total):
-        target = scale_for_targets(workload, strategy, integer, noise) if absolute else None
+    target = (
+        (scale_for_targets(workload, strategy, integer, noise) if absolute else None)
+        if integer.sensitivity or not np.any(integer.of_total)
+        else 1.0  # multiples of the number of rows alone: no answer has noise
+    )
     delta = None if noise.unit == "epsilon" or privacy is None else privacy.delta
 
     def at_fineness(fineness: int, target: float | None) -> Plan:

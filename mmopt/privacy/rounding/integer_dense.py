@@ -345,9 +345,17 @@ def round_dense(
     uses_total = uses_total and neighbours.over(workload).keeps_total
     if uses_total and not workload.cell_classes.any():  # multiples of the total: nothing is measured
         check_fit(strategy, workload)
-        zeros, of_zeros = np.zeros((1, workload.n), dtype=np.int64), np.zeros((workload.m, 1))
-        nothing = Reconstruction(Identity(workload.m), of_zeros)
-        return _as_strategy(strategy, workload, neighbours, zeros, 0, 1.0, nothing, 0.0, uses_total)
+        return _as_strategy(
+            strategy=strategy,
+            workload=workload,
+            neighbours=neighbours,
+            matrix=np.zeros((1, workload.n), dtype=np.int64),
+            bits=0,
+            relative=1.0,
+            reconstruction=Reconstruction(Identity(workload.m), np.zeros((workload.m, 1))),
+            bias=0.0,
+            uses_total=True,
+        )
     rounding = round_rows if strategy.norm == 1 else round_strategy
     return closest(lambda most: rounding(strategy, workload, neighbours, most, uses_total), COLUMN_BITS)
 
@@ -414,8 +422,8 @@ def _without_total(basis: Ints) -> Ints:
     """
     parts = np.linalg.lstsq(basis.T.astype(float), np.ones(basis.shape[1]), rcond=None)[0]
     is_total = np.allclose(parts @ basis, 1.0, rtol=0.0, atol=_CLEAR)
-    needed = np.flatnonzero(np.abs(parts) > np.abs(parts).max() / 2)[-1:]
-    return divide_by_gcd(np.delete(basis - basis[:, -1:], needed if is_total else [], axis=0))
+    needed = np.flatnonzero(is_total & (np.abs(parts) > np.abs(parts).max() / 2))[-1:]
+    return divide_by_gcd(np.delete(basis - basis[:, -1:], needed, axis=0))
 
 
 def round_rows(

@@ -393,9 +393,12 @@ class Measured(ABC):
 
         workload : whose domain says which rows are counted.
         """
-        ones, neighbours = np.ones((1, workload.n), dtype=np.int64), self.neighbours.over(workload)
-        if np.any(self.of_total) and squared_sensitivity(ones, self.norm, neighbours):
-            raise PrivacyError(f"the number of rows is used without noise, and '{neighbours}' may change it")
+        if np.any(self.of_total) and squared_sensitivity(
+            np.ones((1, workload.n), dtype=np.int64), self.norm, self.neighbours.over(workload)
+        ):
+            raise PrivacyError(
+                f"the number of rows is used without noise, and '{self.neighbours}' may change it"
+            )
 
     @property
     def tables(self) -> tuple[tuple[int, ...], ...] | None:
