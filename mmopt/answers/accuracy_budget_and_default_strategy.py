@@ -149,6 +149,9 @@ def _weighted(workload: Workload, weights: Array, is_each: bool) -> Workload:
 
 Solve = Callable[..., Solution]  # of a workload, a program and, by name, its givens
 
+#: Cells up to which a program of its own is tried for rows that are replaced: it takes some 20 seconds there.
+MOST_REPLACED = 128
+
 #: Values of an attribute above which the search for the best product of strategies takes minutes.
 MOST_VALUES = 512
 
@@ -244,6 +247,15 @@ def default_strategy(
     if privacy is None or GAUSSIAN.takes(privacy):
         ways.append(lambda: _gaussian(workload, privacy, neighbours, solving, saying))
     reasons = () if ways else ("Gaussian noise satisfies no pure epsilon",)
+    if (
+        ways
+        and (neighbours or ADD_REMOVE).kind == "replace-one"
+        and workload.n <= MOST_REPLACED
+        and not workload.has_all_targets
+    ):
+        ways.append(
+            lambda: offer(workload, solving(workload, Program.load("replace_one")), privacy, neighbours)
+        )
     if privacy is not None and LAPLACE.takes(privacy):
         ways.append(lambda: _laplace(workload, privacy, neighbours, solving, saying))
     offers: list[Offer] = []
@@ -613,7 +625,7 @@ class Budget(Tabular):
         is proved; an epsilon at a delta only with continuous Gaussian noise. None for Laplace noise where a
         half width is a target, for replaced rows, and where Gaussian noise on integers may need less than
         continuous noise.
-    shares : (m,) shares of the cost of the best Gaussian noise, by query; they sum to 1.
+    shares : (m,) shares of the cost of the best Gaussian noise, by query with noise; they sum to 1.
     left_out : the number of queries without a wish. A release that answers them, too, spends on them, and may
         miss wishes at this cost; where they have a wish as well, however wide, it misses none.
     """
@@ -790,13 +802,13 @@ def budget(
     multipliers = fitness.multipliers["accuracy"]
     shares = (
         lift(multipliers) if isinstance(multipliers, Level) else np.asarray(multipliers, dtype=float)
-    ) * targeted.targets
+    ) * np.where(choice.best.plan.standard_errors > 0, targeted.targets, 0.0)
     return Budget(
         choice=choice,
         fitness=fitness,
         delta=delta,
         bound=_bound(choice, fitness, delta, neighbours),
-        shares=shares / shares.sum(),
+        shares=shares / (shares.sum() or 1.0),
         left_out=request.workload.m - targeted.m,
     )
 

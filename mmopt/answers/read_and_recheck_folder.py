@@ -44,7 +44,7 @@ from mmopt.mechanism.release_writing import (
     plan_sections,
     wishes_by_name,
 )
-from mmopt.numerics.arrays import EPS, rounded
+from mmopt.numerics.arrays import EPS, Array, rounded
 from mmopt.privacy.epsilon_delta_rho import (
     continuous_gaussian_epsilon,
     discrete_gaussian_delta,
@@ -415,9 +415,14 @@ def _facts_of_refined(about: Facts, answers: Frame) -> Facts:
     }
 
 
+def units_of(errors: Array) -> Array:
+    """The units of distances (m,): standard errors; of an exact answer a thousandth of the largest, or 1."""
+    return np.where(errors > 0, errors, 1e-3 * errors.max(initial=0.0) or 1.0)
+
+
 def _distance(answers: Frame) -> tuple[float, float]:
     """The squared distance of refined from released answers, in standard errors: as written, and at most."""
-    off = (answers["refined"] - answers["estimate"]) / answers["standard_error"]
+    off = (answers["refined"] - answers["estimate"]) / units_of(answers["standard_error"])
     # Each digit that is not written is below SMALL standard errors.
     return float(off @ off), (float(np.linalg.norm(off)) + SMALL * math.sqrt(len(off))) ** 2 + _UNDERFLOW
 
@@ -579,6 +584,9 @@ def _plan_again(
         raise ResultError(f"'{folder}' does not hold the strategy that was used ({STRATEGY_FILE})")
     privacy, noise = manifest["privacy"], manifest["noise"]
     integer = round_any(solution.strategy, workload, privacy["neighbours"])
+    if integer.hash != manifest["strategy"]["hash"] and np.any(integer.of_total):
+        # Earlier versions did not use the number of rows.
+        integer = round_any(solution.strategy, workload, privacy["neighbours"], uses_total=False)
     if integer.hash != manifest["strategy"]["hash"]:
         raise ResultError(
             f"the strategy in '{folder}' gives other integers than were measured: their hash is "

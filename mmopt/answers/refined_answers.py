@@ -54,7 +54,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from scipy import linalg, optimize, sparse
 
-from mmopt.answers.read_and_recheck_folder import CHANGED
+from mmopt.answers.read_and_recheck_folder import CHANGED, units_of
 from mmopt.answers.refined_tables import less, nearest_tables
 from mmopt.driver import solve
 from mmopt.errors import OptionError, ResultError, SolverError, counted
@@ -608,7 +608,7 @@ def _refined(
         raise OptionError("the release is refined already", hint="refine the release that it was made from")
     task = _task(release, totals, whole)
     matrix, fixed, tables = task.matrix, task.fixed, task.tables
-    errors = np.asarray(release.answers["standard_error"], dtype=float)
+    errors = units_of(np.asarray(release.answers["standard_error"], dtype=float))
     estimates = np.asarray(release.answers["estimate"], dtype=float)
     try:
         if tables is None:
@@ -682,7 +682,7 @@ def _from_counts(release: "Release", totals: Totals) -> float | None:
     a bound on the sum of squares of all. None where the solver fails.
     """
     assert release.plan is not None
-    task, errors = _task(release, totals, False), release.answers["standard_error"]
+    task, errors = _task(release, totals, False), units_of(release.answers["standard_error"])
     matrix, fixed = task.matrix, task.fixed
     if task.tables is not None:
         try:
@@ -729,12 +729,16 @@ def _task(release: "Release", totals: Totals | None, whole: bool) -> _Task:
 
 
 def _fixed_totals(release: "Release", totals: Totals | None, queries: Rows, everyone: Array) -> _FixedTotals:
-    """The totals that a caller gives, as queries; OptionError for those that are none, or that no counts
-    have. everyone (c,) : the row of all rows."""
+    """The totals that a caller gives, and the number of rows where an answer is exact, as queries;
+    OptionError for those that are none, or that no counts have. everyone (c,) : the row of all rows."""
     # Any: callers are not checked.
     given: Mapping[Any, Any] = (
         {} if totals is None else totals if isinstance(totals, Mapping) else {None: totals}
     )
+    exact = np.flatnonzero(release.answers["standard_error"] == 0.0)[:1]
+    if exact.size and None not in given and release.plan is not None:
+        answer, per_row = release.answers["estimate"][exact], np.asarray(release.plan.integer.of_total)[exact]
+        given = {**given, None: float(np.rint(answer / per_row)[0])}
     if given and (column := Neighbours.of(release.manifest["privacy"]["neighbours"]).column):
         raise OptionError(
             f"totals are of rows that were counted, and of each person in '{column}' only some were: no such "

@@ -138,6 +138,7 @@ SOURCE_AXES: Mapping[str, tuple[Axis, ...]] = MappingProxyType(
         "workload.root": (Axis("root", 0.5), Axis("cells")),
         "workload.gram": (Axis("cells"), Axis("cells")),
         "workload.targets": (Axis("queries", 1.0),),
+        "workload.dropped": (Axis("cells"),),
         "workload.basis": (Axis("basis"), Axis("cells")),
         "workload.representation": (Axis("queries", 0.5, odd=True), Axis("basis", 1.0)),
     }

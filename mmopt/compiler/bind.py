@@ -348,6 +348,7 @@ _SOURCES: Mapping[str, Callable[[Workload], Array]] = MappingProxyType(
         "workload.representation": _representation,
         "workload.eigenqueries": lambda w: w.eigenqueries,
         "workload.eigenvalues": lambda w: w.eigenvalues,
+        "workload.dropped": lambda w: w.dropped,
     }
 )
 

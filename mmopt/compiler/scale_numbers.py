@@ -156,6 +156,7 @@ SOURCE_UNITS: Mapping[str, Degree] = {
     "workload.representation": {"queries": 1},
     "workload.eigenqueries": {},
     "workload.eigenvalues": {"queries": 2},
+    "workload.dropped": {},
 }
 
 

@@ -112,7 +112,8 @@ Python's grammar with numpy's meaning: ``+ -`` and ``* /`` entry by entry, ``@``
 ``x**2`` a power with an exponent that is given, ``X.T``, ``W[j, :]`` (a row), ``B[:, i]`` (a column), and
 ``[[A, B], [C, D]]`` a block matrix, in which a vector is a column and ``v.T`` a row. Vectors and numbers
 below each other, ``[[x], [t]]``, are a vector. With a line ``Q == -Q.T`` the matrix ``[[P, -Q], [Q, P]]`` is
-symmetric: where it is psd, so is the Hermitian matrix P + iQ.
+symmetric: where it is psd, so is the Hermitian matrix P + iQ. For a symmetric ``D >= 0`` the Laplacian
+``diag(sum(D, axis=1)) - D`` is psd.
 
 Indices
 -------

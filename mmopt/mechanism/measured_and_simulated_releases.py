@@ -22,12 +22,12 @@ import numpy.typing as npt
 from mmopt.display_base_classes import Tabular
 from mmopt.errors import DataError, OptionError, PrivacyError
 from mmopt.mechanism.release_plan import Plan, claim_again
-from mmopt.mechanism.standard_errors_and_intervals import Intervals, deviations
+from mmopt.mechanism.standard_errors_and_intervals import Intervals, coefficients, deviations
 from mmopt.numerics.arrays import AnyInts, Array
 from mmopt.privacy.epsilon_delta_rho import Privacy
 from mmopt.privacy.noise import Noise, add_noise, check_scales, simulate
 from mmopt.privacy.rounding.integer_dense import unsupported
-from mmopt.privacy.rounding.norms_and_measured_integers import MAX_ROWS, CountedTables
+from mmopt.privacy.rounding.norms_and_measured_integers import MAX_ROWS, CountedTables, Measured
 from mmopt.strategies import ComponentStrategy, Strategy, StrategyForm
 from mmopt.workloads import Workload
 from mmopt.workloads.blocks.range_blocks import Ranges
@@ -98,10 +98,11 @@ def measure(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Exact:
-    """The exact answers (rows,) in integers, before noise is drawn: CONFIDENTIAL."""
+    """The exact answers (rows,) in integers, before noise is drawn, and the number of rows: CONFIDENTIAL."""
 
     plan: Plan
     exact: AnyInts
+    total: int
     simulate_seed: int | None
     confidence: float
     intervals: Intervals
@@ -120,7 +121,8 @@ class Exact:
         drawn = deviations(plan.law, integer, plan.scale, plan.fineness)
         measured = np.ldexp(noisy.astype(np.float64), -plan.fineness)
         is_whole = np.concatenate([_are_whole(block) for block in plan.workload.blocks])
-        estimates = _whole(integer.estimate(measured, drawn), is_whole)
+        # The last is zeros, unless all neighbours have as many rows.
+        estimates = _whole(integer.estimate(measured, drawn) + integer.of_total * float(self.total), is_whole)
         # More than the rounding of Σ a y, which is at most √(Σ a² s²) √(Σ (y/s)²) (Cauchy and Schwarz).
         size = float(np.linalg.norm(measured / np.repeat(drawn, [part.rows for part in plan.parts])))
         slack = _ROUNDED * size * plan.standard_errors
@@ -165,7 +167,14 @@ def counted_exactly(
     if simulate_seed is None:
         check_claim(plan)
     answers = integer.answers(data) if isinstance(data, np.ndarray) else integer.answers_of(data)
-    return Exact(plan, np.left_shift(answers, plan.fineness), simulate_seed, confidence, intervals)
+    return Exact(
+        plan=plan,
+        exact=np.left_shift(answers, plan.fineness),
+        total=int(np.sum(data if isinstance(data, np.ndarray) else data.of(()))),
+        simulate_seed=simulate_seed,
+        confidence=confidence,
+        intervals=intervals,
+    )
 
 
 def _with_noise(plan: Plan, exact: AnyInts) -> AnyInts:
@@ -179,6 +188,7 @@ def _with_noise(plan: Plan, exact: AnyInts) -> AnyInts:
 
 def check_claim(plan: Plan) -> None:
     """Raise PrivacyError unless the claim covers the noise, computed anew: plans may be changed by hand."""
+    plan.integer.check_total(plan.workload)
     squares = [part.squared_sensitivity for part in plan.integer.parts]
     exact = plan.integer.squared_sensitivities()
     if any(a < b for a, b in zip(squares, exact, strict=True)):
@@ -321,7 +331,7 @@ def simulate_errors(
 
     Parameters
     ----------
-    plans : of this strategy and workload. sanity : s above, in counts.
+    plans : of this strategy and workload, to the same neighbours. sanity : s above, in counts.
 
     Raises
     ------
@@ -338,14 +348,16 @@ def simulate_errors(
     bound = max(1.0, SANITY * float(counts.sum())) if sanity is None else sanity
     if not (math.isfinite(bound) and bound > 0):
         raise OptionError(f"the sanity bound is {bound:g}, expected a number above 0")
-    if not np.isfinite(variances := strategy.variances(workload)).all():
+    integer = plans[0].integer
+    variances = integer.variances if np.any(integer.of_total) else strategy.variances(workload)
+    if not np.isfinite(variances).all():
         raise unsupported()
     true = np.maximum(np.abs(workload.answers(counts)), bound)
     parts = [*workload.groups(), ("all queries", slice(0, workload.m))]
     # By noise at scale 1, for each trial and group: mean relative, absolute and squared error.
     means = {plan.law: np.zeros((trials, len(parts), 3)) for plan in plans}
     for noise, by_trial in means.items():
-        for start, errors in _unit_errors(workload, strategy, noise, trials, seed):
+        for start, errors in _unit_errors(workload, strategy, integer, noise, trials, seed):
             for at, (_, rows) in enumerate(parts):
                 sizes = np.abs(errors[:, rows])
                 figures = [
@@ -388,18 +400,24 @@ def simulate_errors(
 
 
 def _unit_errors(
-    workload: Workload, strategy: StrategyForm, noise: Noise, trials: int, seed: int
+    workload: Workload, strategy: StrategyForm, integer: Measured, noise: Noise, trials: int, seed: int
 ) -> Iterator[tuple[int, Array]]:
     """Errors (some trials, m) of the answers for noise of scale 1, with the number of the first trial.
 
-    They are W A⁺ z, since the data cancel.
+    They are W A⁺ z, since the data cancel; where the number of rows is used, those of the integers.
     """
     rng = np.random.default_rng(seed)
+    uses_total, size = bool(np.any(integer.of_total)), np.ldexp(integer.parts[0].relative, integer.bits)
+    back = size * coefficients(integer, np.ones(1)).T if uses_total else np.zeros((strategy.p, 0))
     step = max(1, _ENTRIES // max(workload.m, workload.n))
     for start in range(0, trials, step):
-        drawn = noise.continuous.draw(rng, (min(step, trials - start), strategy.p))
-        is_dense = isinstance(strategy, Strategy | ComponentStrategy)  # forms in factors take one at a time
-        estimates = (
-            strategy.estimate(drawn) if is_dense else np.stack([strategy.estimate(row) for row in drawn])
-        )
-        yield start, workload.answers(estimates.T).T
+        drawn = noise.continuous.draw(rng, (min(step, trials - start), len(back)))
+        if uses_total:
+            yield start, drawn @ back
+        else:
+            rows = (
+                strategy.estimate(drawn)
+                if isinstance(strategy, Strategy | ComponentStrategy)  # forms in factors take one at a time
+                else np.stack([*map(strategy.estimate, drawn)])
+            )
+            yield start, workload.answers(rows.T).T

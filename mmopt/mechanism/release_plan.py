@@ -124,6 +124,8 @@ class Plan(Tabular):
         if not self.integer.compares_columns:
             return f"upper bound, from the longest column, on the {norm} difference of two"
         dropped = ", or a column, as a row may be dropped" if neighbours.may_drop else ""
+        if np.any(self.integer.of_total):
+            dropped = "; the number of rows, which no replaced row changes, is used without noise"
         return f"largest {norm} difference of two columns{dropped}"
 
     @property
@@ -137,7 +139,7 @@ class Plan(Tabular):
     @property
     def not_covered(self) -> str:
         """In words, facts about the data that a release may reveal and the claim does not cover."""
-        return not_covered(self.workload, self.neighbours)
+        return not_covered(self.workload, self.neighbours, bool(np.any(self.integer.of_total)))
 
     @property
     def allowed_words(self) -> str:
@@ -247,8 +249,11 @@ class Plan(Tabular):
         return f"Plan({self.workload.m} queries, {', '.join(words)}, rmse {rounded(self.rmse, 6, up=True)})"
 
 
-def not_covered(workload: Workload, neighbours: Neighbours) -> str:
-    """In words, facts about the data that a release of these queries may reveal, whatever is claimed."""
+def not_covered(workload: Workload, neighbours: Neighbours, uses_total: bool) -> str:
+    """In words, facts about the data that a release of these queries may reveal, whatever is claimed.
+
+    uses_total : whether the number of rows may be used without noise.
+    """
     names = ", ".join(
         name
         for name, rules in row_rules(workload).items()
@@ -262,6 +267,9 @@ def not_covered(workload: Workload, neighbours: Neighbours) -> str:
     return (
         "whether the table can be read, its weights (if it has any) are counts, and it has at most "
         f"{MAX_ROWS} rows{refused}{unit}"
+    ) + uses_total * (
+        "; the number of rows of this table, which may be published as it is: of a selection from another "
+        "table (a filter, a region) it is a fact about that one"
     )
 
 
@@ -456,16 +464,8 @@ def least_scale(
 def least_scale_by_cost(noise: Noise, integer: Measured, allowed: float) -> float:
     """The smallest scale, to a few units in the last place, whose rounded-up cost is at most `allowed`.
 
-    Raises
-    ------
-    PrivacyError : a sensitivity of 0.
+    Raises PrivacyError for a sensitivity of 0.
     """
-    if not any(part.squared_sensitivity for part in integer.parts):
-        raise PrivacyError(
-            f"the sensitivity is 0 under {integer.neighbours}: the queries are the same on all "
-            "neighbouring tables, no noise can be calibrated",
-            hint="use 'neighbours: add-remove', or give every query a max_variance",
-        )
     scale = noise.least_scale(cost(noise, integer.parts, 1.0) / allowed)
     while cost(noise, integer.parts, scale) > allowed:
         scale *= 1 + 2.0**-50
@@ -507,7 +507,8 @@ def scale_for_targets(workload: Workload, strategy: StrategyForm, integer: Measu
     PrivacyError : no query has a target, and the noise has no unit.
     WorkloadError : unit noise on this strategy misses a target.
     """
-    targeted = np.isfinite(workload.targets)
+    is_noisy = integer.variances > 0
+    targeted = np.isfinite(workload.targets) & is_noisy
     if noise.takes_targets:
         unit = strategy.variances(workload)
         worst = int(np.argmax(np.where(targeted, unit / workload.targets, 0.0)))
@@ -517,7 +518,7 @@ def scale_for_targets(workload: Workload, strategy: StrategyForm, integer: Measu
                 f"strategy, its max_variance is {workload.targets[worst]:.6g}",
                 hint="solve the strategy with fitness_for_use for these targets",
             )
-        limits = np.where(targeted, workload.targets, np.inf if targeted.any() else unit)
+        limits = np.where(targeted, workload.targets, np.where(is_noisy & ~targeted.any(), unit, np.inf))
         factor = min(1.0, float(np.min(limits / integer.variances)))
     elif not targeted.any():
         raise PrivacyError(
@@ -631,7 +632,11 @@ def plan(
     if allowed is not None and not absolute:  # what targets cost is computed, not stated
         allowed = within_decimal(allowed)
     integer = round_any(strategy, workload, strategy.neighbours if neighbours is None else neighbours)
-    target = scale_for_targets(workload, strategy, integer, noise) if absolute else None
+    target = (
+        (scale_for_targets(workload, strategy, integer, noise) if absolute else None)
+        if integer.sensitivity or not np.any(integer.of_total)
+        else 1.0  # multiples of the number of rows alone: no answer has noise
+    )
     delta = None if noise.unit == "epsilon" or privacy is None else privacy.delta
 
     def at_fineness(fineness: int, target: float | None) -> Plan:
@@ -659,7 +664,7 @@ def plan(
         """``at_fineness`` 0, or on a finer lattice where that is worth it."""
         chosen = at_fineness(0, target)
         check_scales(integer.parts, chosen.scale)
-        most_fineness = finest(integer.parts, chosen.scale)
+        most_fineness = finest(integer.parts, chosen.scale) if chosen.rmse else 0
         # With many queries only the normal law of their errors is available.
         is_many = (
             noise.distance is not None

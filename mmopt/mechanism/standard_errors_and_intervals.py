@@ -99,13 +99,15 @@ def intervals(noise: Noise, integer: Measured, scale: float, fineness: int, conf
     √(Σ a² s²) √(Σ 1/s²) / 2 (Cauchy and Schwarz), 2 √distance standard errors: the interval is wider by this.
     Otherwise the coverage is that of the law drawn, by ``_half_width``.
 
-    With too many coefficients for that, the widths are upper bounds: the noise's ``tail``.
+    With too many coefficients for that, the widths are upper bounds: the noise's ``tail``. An answer without
+    noise is its own interval.
 
     Errors as ``check_confidence``.
     """
     check_confidence(confidence)
     errors = standard_errors(noise, integer, scale, fineness)
-    parts, missed = finer(integer.parts, fineness), 1 - confidence
+    parts, missed, is_noisy = finer(integer.parts, fineness), 1 - confidence, errors > 0
+    coverage = np.where(is_noisy, confidence, 1.0)
     scales, rows = np.array([p.relative * scale for p in parts]), [p.rows for p in parts]
     # In probability, from rounded normal noise.
     apart = noise.distance(parts, scale) if noise.distance else 1.0
@@ -113,18 +115,16 @@ def intervals(noise: Noise, integer: Measured, scale: float, fineness: int, conf
     if apart <= min(NEARLY_NORMAL, missed / 2):
         moved = 2 * math.sqrt(apart)
         widths = (NormalDist().inv_cdf((1 + confidence + apart) / 2) + moved) * errors
-        return Intervals(
-            widths, np.full(len(errors), confidence), moved <= _SAME and (len(parts) == 1 or is_few)
-        )
+        return Intervals(widths, coverage, moved <= _SAME and (len(parts) == 1 or is_few))
     if is_few:
         drawn = np.repeat(scales, rows)
-        queries = _coefficients(noise, integer, scale, fineness)
+        queries = _coefficients(noise, integer, scale, fineness) * is_noisy[:, None]
         figures = np.array([_query_interval(row, drawn, noise, confidence) for row in queries])
         return Intervals(np.ldexp(figures[:, 0], -fineness), figures[:, 1], bool(figures[:, 2].all()))
     # In parameters of the noise, not in its deviations: at small scales these are smaller.
     parameters = errors * np.max(np.ldexp(scales, -fineness) / deviations(noise, integer, scale, fineness))
     widths = parameters * math.sqrt(noise.continuous.variance) * noise.tail(missed, float(scales.min()))
-    return Intervals(widths, np.full(len(errors), confidence), False)
+    return Intervals(widths, coverage, False)
 
 
 @lru_cache(maxsize=4)

@@ -97,9 +97,9 @@ a state without counties is its own county. In place of the tree ``nested: count
 path relative to the workload file, with a row for each leaf and a column for each level and for the
 attribute, blank below a branch that ends. A query names a level in place of the attribute, ``marginal:
 [state, sex]`` or ``product: {state: [Vermont, [Guam, Texas]], age: prefix}``, where all blocks and the sets'
-names are words; so its name is that of no attribute. A query uses one level of an attribute; ``[state.county, sex]``
-says with the levels above it which one. Answers have a column for each level. Cells that ``missing`` and
-``outside`` add are sets of their own in every level.
+names are words; so its name is that of no attribute. A query uses one level of an attribute; ``[state.county,
+sex]`` says with the levels above it which one. Answers have a column for each level. Cells that ``missing``
+and ``outside`` add are sets of their own in every level.
 
 The column of the table holds leaves. Where their names repeat between branches (county 001 of each state)
 ``column: [state, county]`` lists one for each level and for the attribute; then cells and sets are called

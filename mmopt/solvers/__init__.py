@@ -12,6 +12,7 @@
 - ``p_identity_kernel.py``: the kernel of p_identity
 - ``low_rank_kernel.py``: the halves of the low-rank mechanism
 - ``banded_kernel.py``: the kernel of banded strategies
+- ``pairs_kernel.py``: the kernels of strategies for rows that are replaced
 - ``softmax_kernel.py``: the kernel of softmax_step
 """
 

@@ -30,6 +30,7 @@ from mmopt.solvers import (
     low_rank_kernel,
     nuclear,
     p_identity_kernel,
+    pairs_kernel,
     sector_kernel,
     softmax_kernel,
     weighting_kernel,
@@ -121,6 +122,22 @@ KERNELS: tuple[Kernel, ...] = (
         banded_kernel.points,
         banded_kernel.needs,
         takes=banded_kernel.takes,
+    ),
+    Kernel(
+        "pairs",
+        "interior point on pairs of cells",
+        pairs_kernel.PROGRAMS,
+        pairs_kernel.points,
+        pairs_kernel.needs,
+        takes=pairs_kernel.are_few,
+    ),
+    Kernel(
+        "many_pairs",
+        "multiplied weights of pairs of cells",
+        pairs_kernel.PROGRAMS,
+        pairs_kernel.points,
+        pairs_kernel.needs,
+        tolerance=pairs_kernel.TOLERANCE,
     ),
 )
 

@@ -246,6 +246,11 @@ class Neighbours:
         """Whether a change is one column, of either sign."""
         return self.times == 1
 
+    @property
+    def keeps_total(self) -> bool:
+        """Whether all neighbours have the same number of counted rows: rows move, and none is dropped."""
+        return self.kind == "replace-one" and not self.may_drop
+
     def sensitivity(self, matrix: Array, norm: int) -> float:
         """The sensitivity of a finite matrix (p, n), rounded upwards.
 

@@ -453,6 +453,11 @@ class Workload(Tabular):
         return eigen(self.root, None if self.rank == self.n else self.basis)
 
     @property
+    def dropped(self) -> Array:
+        """(n,) ones where rules may drop a row of data, else zeros."""
+        return np.full(self.n, float(self.domain.may_drop))
+
+    @property
     def eigenvalues(self) -> Array:
         """(r,) eigenvalues of the weighted Gram matrix, descending, those of its null space left out."""
         return self._spectrum[0]

@@ -57,7 +57,7 @@ def test_laplace_noise_that_is_skipped_is_not_better(subtests: pytest.Subtests) 
     privacies = (BOTH, Privacy(30.0, 1e-3), Privacy(0.05, 0.4))
     for rows in (np.tri(6), np.eye(5), np.vstack([np.eye(4), np.ones(4)])):
         w = Workload.from_matrix(rows)
-        solutions = {name: solve(w, name) for name in ("l2_strategy", "p_identity")}
+        solutions = {name: solve(w, name) for name in ("l2_strategy", "p_identity", "replace_one")}
         for privacy, neighbours in itertools.product(privacies, ("add-remove", "replace-one")):
             with subtests.test(f"{len(rows)} queries, {privacy}, {neighbours}"):
                 unit = Neighbours.of(neighbours)
@@ -205,3 +205,17 @@ def test_both_noises_say_why_there_is_one() -> None:
     found = accuracy(up_to((3,) * 40, 1, f.identity), {"epsilon": 1.0, "delta": 1e-6}, solved=solve)
     assert found.words.startswith("l2_strategy with Gaussian noise: rmse ")
     assert "Laplace noise" in found.words.split("; ", 1)[1]
+
+
+@pytest.mark.parametrize("rule", ["refuse", "drop"])
+@pytest.mark.parametrize("rows", [np.tri(6), np.eye(4), np.vstack([np.eye(3), np.ones(3)]), np.tri(2)])
+def test_rows_that_are_replaced_have_a_program_that_is_never_worse(rows: np.ndarray, rule: str) -> None:
+    workload = Workload.from_matrix(rows)
+    (cells,) = workload.domain.attributes
+    domain = replace(workload.domain, attributes=(replace(cells, outside=rule, missing=rule),))
+    workload, unit = replace(workload, domain=domain), Neighbours.of("replace-one")
+    choice, before = default_strategy(workload, Privacy(rho=0.1), unit), solve(workload, "l2_strategy")
+    assert choice.best.cost <= offer(workload, before, Privacy(rho=0.1), unit).cost
+    assert {one.solution.program for one in (choice.best, *choice.others)} == {"l2_strategy", "replace_one"}
+    if rule == "drop" or len(rows) > 4:
+        assert choice.best.solution.program == "replace_one"

@@ -8,6 +8,7 @@ import hashlib
 import json
 import math
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,9 +18,10 @@ import pytest
 
 import mmopt
 from mmopt.answers import Release, load_release, private_release
-from mmopt.errors import DataError, ResultError
+from mmopt.errors import DataError, OptionError, ResultError
 from mmopt.mechanism.release_writing import guarantee
 from mmopt.privacy.epsilon_delta_rho import continuous_gaussian_epsilon
+from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.results import Frame
 from mmopt.results.solution import gap_between
 from mmopt.workloads import Workload
@@ -568,3 +570,42 @@ def test_answers_are_those_of_their_queries_with_intervals(tmp_path, subtests, m
                 f"'{folder}' contradicts itself: the column {name} of its answers is not that which follows "
                 f"from its queries, strategy and noise{CHANGED}"
             )
+
+
+def test_a_release_with_an_exact_total_is_refined_and_read_back_and_so_is_one_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    described = {
+        "domain": {"sex": {"values": ["F", "M"]}, "age": {"bins": [0, 18, 65, 120]}},
+        "workload": [{"marginal": ["sex", "age"]}, {"product": {}}],
+        "neighbours": "replace-one",
+    }
+    people = {"sex": ["F", "M", "F"] * 40, "age": [17, 30, 70, 3] * 30}
+    released = mmopt.release(people, described, {"rho": 1.0}, simulate=1)
+    assert released.answers["standard_error"][-1] == 0.0 and released.answers["estimate"][-1] == 120
+    assert "the number of rows of this table" in released.manifest["privacy"]["not_covered"]
+    for number, options in enumerate(({}, {"totals": 120}, {"totals": 120, "whole": True})):
+        folder = released.refine(**options).save(tmp_path / str(number))
+        again = load_release(folder, described)
+        assert again.answers["refined"][-1] == 120
+        assert again.manifest["refined"]["totals"] == [{"of": "all rows", "value": 120.0}]
+    with pytest.raises(OptionError, match="count the same rows, and their totals are 120 and 119"):
+        released.refine(totals={"everyone": 119})
+    # Few rows, so that noise is often below 0: the total stays.
+    few = mmopt.release({"sex": ["F"] * 3, "age": [17] * 3}, described, {"rho": 0.01}, simulate=1)
+    assert (few.answers["estimate"] < 0).any()
+    assert few.refine().answers["refined"][-1] == few.refine(whole=True).answers["refined"][-1] == 3
+    alone = {**described, "workload": [{"product": {}}]}
+    for privacy in ({"rho": 1.0}, {"epsilon": 1.0}, {"epsilon": 1.0, "delta": 1e-6}):
+        total = mmopt.release(people, alone, privacy)
+        assert total.manifest["privacy"]["rho"] in (0.0, None) and total.answers["coverage"][0] == 1.0
+        again = load_release(total.refine().save(tmp_path / "-".join(privacy)), alone)
+        assert again.answers["estimate"][0] == again.answers["refined"][0] == 120
+    # As earlier versions measured it: with noise on the total, too.
+    rounding = partial(round_any, uses_total=False)
+    monkeypatch.setattr("mmopt.mechanism.release_plan.round_any", rounding)
+    before = mmopt.release(people, described, {"rho": 1.0}, simulate=1)
+    monkeypatch.undo()
+    assert before.answers["standard_error"][-1] > 0.0
+    again = load_release(before.save(tmp_path / "before"), described)
+    assert again.plan is not None and not np.any(again.plan.integer.of_total)

@@ -12,15 +12,15 @@ from judge.rivals import FULL, RIVALS as STRATEGIES, Rival, solved
 from scipy.optimize import nnls
 
 
-def _variances(p: Point, x: arb_mat) -> list[arb]:
+def _variances(p: Point, x: arb_mat, changes: Callable[[arb_mat], list[arb]] = balls.diagonal) -> list[arb]:
     """Variances of the weighted queries by a strategy of Gram matrix X, scaled to sensitivity 1 where it
-    is above."""
+    is above; ``changes``: the squared lengths of what neighbours change."""
     x, w = (x + x.transpose()) * arb(0.5), p.asked.weighted()
-    size = balls.greatest([arb(1), *balls.diagonal(x)])
+    size = balls.greatest([arb(1), *changes(x)])
     for power in (None, -90, -80, -70, -60, -50, -45, -40):
         moved = x + balls.identity(p.n) * (arb(0) if power is None else size * arb(2) ** power)
         if balls.is_positive_definite(moved):
-            size = balls.greatest([arb(1), *balls.diagonal(moved)])
+            size = balls.greatest([arb(1), *changes(moved)])
             rows = zip(w.tolist(), moved.solve(w.transpose()).transpose().tolist(), strict=True)
             return [size * dot(a, b) for a, b in rows]
     return [arb("inf")]
@@ -202,6 +202,35 @@ def _nearest(p: Point) -> arb:
     return total(r * r for r in _off(p, [arb(float(v)) * arb(scale) for v in found]))
 
 
+def _moved(x: arb_mat) -> list[arb]:
+    """The squared lengths of columns, and of their differences: workloads of matrices may drop rows."""
+    pairs = itertools.combinations(range(x.nrows()), 2)
+    return [*balls.diagonal(x), *(x[i, i] + x[j, j] - x[i, j] - x[j, i] for i, j in pairs)]
+
+
+def _moved_bound(p: Point) -> arb:
+    """A column for each pair, and for each cell, times the root of its weight."""
+    w, d = p.asked.weighted(), [x.max(arb(0)) for x in p.multiplier("moved").entries()]
+    alone = p.multipliers("dropped")
+    pairs = [(i, j, d[i * p.n + j] + d[j * p.n + i]) for i, j in itertools.combinations(range(p.n), 2)]
+    rows = [
+        [*((row[i] - row[j]) * balls.root(x) for i, j, x in pairs)]
+        + [row[i] * balls.root(x) for i, x in enumerate(alone)]
+        for row in w.tolist()
+    ]
+    return balls.nuclear(arb_mat(rows)) ** 2 / (total(d) + total(alone))
+
+
+def _moved_strategy(p: Point) -> arb:
+    """Every pair in a line of its own."""
+    w = balls.doubles(p.asked.weighted())
+    x = cp.Variable((p.n, p.n), PSD=True)
+    pairs = itertools.combinations(range(p.n), 2)
+    lines = [cp.diag(x) <= 1, *(x[i, i] + x[j, j] - 2 * x[i, j] <= 1 for i, j in pairs)]
+    solved(cp.Problem(cp.Minimize(sum(cp.matrix_frac(row / np.linalg.norm(w), x) for row in w)), lines))
+    return total(_variances(p, balls.matrix((1 - FULL) * x.value + FULL * np.eye(p.n) / 2), _moved))
+
+
 def _with_total(p: Point) -> arb:
     """The objective, with one row a cell in all."""
     assert abs(float(total(p.vector("x"))) - p.n) < 1e-8 * p.n
@@ -251,6 +280,7 @@ RULES = {
         lambda p: balls.greatest(_variances(p, p.variable("X"))), _weighed("sensitivity", "accuracy")
     ),
     "refine_counts": Rule(_refined, _refined_bound),
+    "replace_one": Rule(lambda p: total(_variances(p, p.variable("X"), _moved)), _moved_bound),
     "refine_tables": Rule(_with_total, _with_total_bound),
     "toeplitz_strategy": Rule(_filtered, PROGRAMS["p_identity"].proved),
     "user_level_strategy": Rule(
@@ -344,6 +374,7 @@ RIVALS: dict[str, Rival] = {
     "lp_strategy": lambda p: _squares(_strategy(p, _sum_of_squares)),
     "minimax_variance": lambda p: balls.greatest(_strategy(p, _largest)),
     "refine_counts": _nearest,
+    "replace_one": _moved_strategy,
     "refine_tables": _nearest_with_total,
     "toeplitz_strategy": STRATEGIES["l2_strategy"],
     "user_level_strategy": lambda p: K**2 * total(_strategy(p, sum)),

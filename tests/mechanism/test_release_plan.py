@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from mmopt.errors import OptionError, PrivacyError, WorkloadError
-from mmopt.mechanism import plan
+from mmopt.mechanism import measure, plan
 from mmopt.privacy import Privacy, allowed_rho, zcdp_epsilon
 from mmopt.privacy.noise import LAPLACE
 from mmopt.strategies import Strategy
@@ -118,17 +118,6 @@ def test_noise_and_privacy_of_different_kinds_are_refused():
             "no query has a target that could set the scale of Laplace noise\n"
             "  write max_variance or within beside the queries, or give an epsilon",
         ),
-        (
-            (
-                all_counted(Workload.from_matrix(np.ones((1, 8)))),
-                Strategy(np.eye(8), 1),
-                Privacy(1.0),
-                "replace-one",
-            ),
-            "the sensitivity is 0 under replace-one: the queries are the same on all neighbouring tables, "
-            "no noise can be calibrated\n"
-            "  use 'neighbours: add-remove', or give every query a max_variance",
-        ),
     ]
     for arguments, message in cases:
         with pytest.raises(PrivacyError) as caught:
@@ -210,12 +199,34 @@ def test_a_strategy_that_misses_its_targets_is_refused():
     )
 
 
-def test_a_total_under_replace_one_has_nothing_to_calibrate():
-    total = all_counted(Workload.from_matrix(np.ones((1, 4)), targets=1.0))
-    with pytest.raises(PrivacyError, match="the sensitivity is 0 under replace-one"):
-        plan(total, Strategy(np.ones((1, 4))), Privacy(rho=0.1), "replace-one")
-    found = plan(total, Strategy(np.ones((1, 4))), None, "replace-one", absolute=True)
-    assert found.rho == 0.0 and found.noise == pytest.approx(1.0)
+@pytest.mark.parametrize("norm", [1, 2])
+def test_a_total_under_replace_one_is_exact_and_costs_nothing(norm):
+    total = all_counted(Workload.from_matrix(np.vstack([np.ones(4), 0.3 * np.ones(4)])))
+    privacies = [Privacy(1.0), Privacy(0.5, 1e-6)] if norm == 1 else [Privacy(rho=0.1), Privacy(1.0, 1e-6)]
+    strategy = Strategy(np.ones((1, 4)), norm)
+    for privacy in privacies:
+        found = plan(total, strategy, privacy, "replace-one")
+        assert found.privacy_cost == 0.0 and found.spent[1] == 0.0 and found.rmse == 0.0
+        answers = measure(found, np.array([5, 0, 2, 3]))
+        for numbers in (answers.estimates, answers.low, answers.high):
+            assert numbers.tolist() == [10.0, 0.3 * 10]
+        assert answers.coverage.tolist() == [1.0, 1.0]
+        assert plan(total, strategy, privacy, "add-remove").privacy_cost > 0
+    targets = all_counted(Workload.from_matrix(np.ones((1, 4)), targets=1.0))
+    found = plan(targets, strategy, None, "replace-one", absolute=True)
+    assert found.spent[1] == 0.0 and found.rmse == 0.0
+
+
+def test_an_exact_total_beside_targets_divides_nothing_by_zero():
+    rows = np.vstack([np.eye(3), np.ones(3)])
+    for norm, targets in ((1, [9.0, 9.0, 9.0, 1.0]), (2, [9.0, 9.0, 9.0, 1.0]), (2, [np.inf] * 4)):
+        asked = all_counted(Workload.from_matrix(rows, targets=np.array(targets)))
+        found = plan(asked, Strategy(np.eye(3), norm), None, "replace-one", absolute=True)
+        assert found.standard_errors[3] == 0.0
+        assert (found.standard_errors**2 <= np.array(targets)).all() and (found.standard_errors[:3] > 0).all()
+    of_total = all_counted(Workload.from_matrix(rows, targets=np.array([np.inf, np.inf, np.inf, 1.0])))
+    with pytest.raises(PrivacyError, match="no query has a target that could set the scale of Laplace"):
+        plan(of_total, Strategy(np.eye(3), 1), None, "replace-one", absolute=True)
 
 
 def test_arguments_of_other_kinds_are_named():

@@ -168,7 +168,11 @@ def test_a_claim_that_protects_nobody_comes_with_a_warning():
 def test_the_manifest_says_what_a_replaced_row_is_bounded_by():
     for outside, said in (
         ("drop", "largest L2 norm of a difference of two columns, or a column, as a row may be dropped"),
-        ("refuse", "largest L2 norm of a difference of two columns"),
+        (
+            "refuse",
+            "largest L2 norm of a difference of two columns; the number of rows, which no replaced row "
+            "changes, is used without noise",
+        ),
     ):
         domain = Domain((Attribute("a", ("x", "y"), outside=outside, missing="refuse"),))
         asked = Workload.from_products(domain, [Product((identity(2),))])

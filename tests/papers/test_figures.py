@@ -79,6 +79,8 @@ FIGURES: list[tuple[str, Rows, dict[str, Any], Figure]] = [
     ("l2_strategy_block", prefix(8), {}, Figure(OPTIMUM, "exact", 17.866177, PUBLISHED)),
     ("l2_strategy_dual", prefix(8), {}, Figure(OPTIMUM, "exact", 17.866177, PUBLISHED)),
     ("user_level_strategy", prefix(8), {"k": 3}, Figure(OPTIMUM, "exact", 9 * 17.866177, PUBLISHED)),
+    # A row may be dropped: cells and no cell are the corners of a simplex.
+    ("replace_one", lambda: np.eye(3), {}, Figure("X = (I + J) / 2", "exact", 4.5, PUBLISHED)),
     ("l2_strategy_lmi", prefix(8), {}, Figure(OPTIMUM, "exact", 17.866177, PUBLISHED)),
     ("singular_value_bound", example_4, {}, Figure("PVLDB 2012, SVDB", "lower", 14.9330, PRINTED)),
     ("singular_value_bound", prefix(8), {}, Figure(OPTIMUM, "lower", 17.866177, PUBLISHED)),

@@ -41,6 +41,7 @@ from mmopt.solvers import (
     run,
 )
 from mmopt.solvers.conic_problem import Handover
+from mmopt.solvers.pairs_kernel import SECOND_ORDER
 from tests.solvers.separate import NEEDS, separate
 
 ONE = {"starts": 2, "seed": 7, "arrays": "numpy"}
@@ -170,6 +171,8 @@ TARGETED = Workload.from_matrix(np.tri(4), targets=[1.0, 2.0, 3.0, 1.5])
 
 def asked_of(kernel: Kernel) -> Workload:
     """Queries that the kernel takes: that of the space of the queries wants more cells than a matrix has."""
+    if kernel.name == "many_pairs":
+        return Workload.from_matrix(np.tri(SECOND_ORDER + 1))
     return ways((4,) * 7, order=1, target=1.0) if kernel.name == "sectors" else TARGETED
 
 
@@ -196,7 +199,7 @@ def test_every_program_of_a_kernel_is_claimed_solved_and_certified(subtests: pyt
                 assert (claim.name, claim.program) == (kernel.name, name)
                 known = predicted(instance, claim)
                 assert known.solver == kernel.name and known.seconds > 0 and known.memory > 0
-                larger = Workload.from_matrix(np.tri(64), targets=np.ones(64))
+                larger = Workload.from_matrix(np.tri(80), targets=np.ones(80))
                 if kernel.name != "sectors" and not givens:
                     more = predicted(bind(program, larger), claim)
                     assert more.seconds > known.seconds and more.memory >= known.memory

@@ -33,7 +33,10 @@ from tests.tolerances import FINE, GAP, ROUNDING, SINGLE_STEP
 
 L2 = Program.load("l2_strategy").text
 OPTIMUM = 4.60786165  # of L2 for the prefixes of 3 cells
-UNFIT = ("sectors", "weighting", "p_identity", "softmax", "low_rank", "banded", "qoco")  # for L2
+# Not for L2.
+UNFIT = (
+    *("sectors", "weighting", "p_identity", "softmax", "low_rank", "banded", "qoco", "pairs", "many_pairs"),
+)
 BOUNDED = [n for n in program_names() if (p := Program.load(n)).certificate or p.bound]
 LONG = ("min_error", "low_rank", "fitness_refined")
 TAGS = {

@@ -254,7 +254,7 @@ def _check_workload(path: str, cells: bool, data: str | None, table: str | None)
         return
     ends = sorted({0, min(1, domain.size - 1), domain.size - 1})  # the first two cells and the last
     order = ", ".join(f"{f'cell {i}' if i < 10**15 else 'the last'} is ({few(domain.cell(i))})" for i in ends)
-    privacy = request.privacy
+    privacy, neighbours = request.privacy, request.neighbours or ADD_REMOVE
     warning = privacy and privacy_warning(privacy.epsilon, privacy.delta, privacy.rho)
     sizes = workload.implicit(weighted=False).sizes()
     numbers = storage(sizes.implicit)
@@ -311,8 +311,15 @@ def _check_workload(path: str, cells: bool, data: str | None, table: str | None)
                         if data is not None or (request.neighbours or ADD_REMOVE).column
                         else []
                     ),
-                    ("neighbours", (request.neighbours or ADD_REMOVE).words),
-                    ("not covered", not_covered(workload, request.neighbours or ADD_REMOVE)),
+                    ("neighbours", neighbours.words),
+                    (
+                        "not covered",
+                        not_covered(
+                            workload,
+                            neighbours,
+                            neighbours.kind == "replace-one" and neighbours.over(workload).keeps_total,
+                        ),
+                    ),
                     *([("normalised", NORMALISED)] if workload.is_normalised else []),
                     ("default program", default_words(workload, request.privacy)),
                     ("refining", refinable_words(workload)),

@@ -405,6 +405,8 @@ def _apply(expr: Apply, scope: Scope) -> Type:
         whole = _congruence_type(expr, plain, scope)
     elif expr.atom == "trace":
         whole = _trace_type(expr, plain, scope)
+    elif expr.atom == "sub" and _is_laplacian(expr, scope):
+        whole = replace(plain, psd=True)
     elif expr.atom == "mul" and expr.args[0] == expr.args[1]:
         hint = "a product with itself (a square is written x**2)"
         whole = replace(plain, sign=1, why=hint if args[0].curvature.is_affine else plain.why)
@@ -602,6 +604,18 @@ def is_gram(factors: list[Expr], scope: Scope) -> bool:
     if odd and not infer(factors[half], scope).psd:
         return False
     return not half or _transposed(product(factors[:half]), product(factors[half + odd :]), scope)
+
+
+def _is_laplacian(expr: Apply, scope: Scope) -> bool:
+    """Whether a difference is psd by its form: ``diag(sum(D, axis=1)) - D``, D symmetric and nowhere below 0.
+
+    It is the sum of D[i, j] (eᵢ - eⱼ)(eᵢ - eⱼ)ᵀ over the pairs.
+    """
+    match expr.args:
+        case (Apply(atom="diag", args=(Apply(atom="sum", args=(inner,)),)), weights) if inner == weights:
+            plain = infer(weights, scope)
+            return plain.symmetric and plain.sign > 0
+    return False
 
 
 def _only_chosen_factor(factors: list[Expr], scope: Scope) -> tuple[int, Type] | None:

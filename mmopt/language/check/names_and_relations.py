@@ -60,6 +60,7 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "workload.representation": "L with W = L B, the rows of queries that have a target",
         "workload.eigenqueries": "eigenvectors of the Gram as rows, of the nonzero eigenvalues",
         "workload.eigenvalues": "the nonzero eigenvalues of the Gram",
+        "workload.dropped": "1 for each cell where rules may drop rows of data, else 0",
     }
 )
 
@@ -75,6 +76,7 @@ AXES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "workload.representation": ("query with a target", "basis query"),
         "workload.eigenqueries": ("eigenvalue", "cell"),
         "workload.eigenvalues": ("eigenvalue",),
+        "workload.dropped": ("cell",),
     }
 )
 # The sources that are psd by their meaning.

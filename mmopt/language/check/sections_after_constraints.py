@@ -467,7 +467,7 @@ def _check_sign(m: Multiplier, c: Constraint | None, program: Program) -> None:
         f"the multiplier of the matrix inequality '{m.dual_of}' is a psd matrix",
         f"write {d.name}: psd[n, n] from dual({m.dual_of})",
     )
-    is_positive = d.sign == ">=" and d.kind in ("vector", "scalar", "matrix")
+    is_positive = d.sign == ">=" and d.kind in ("vector", "scalar", "matrix", "symmetric")
     size = f"[{', '.join(map(str, d.dims))}]" if d.dims else ""
     kind = d.kind if d.kind in ("vector", "scalar") else "matrix"
     what = f"the multiplier of '{c.name}'" if c else "a multiplier"

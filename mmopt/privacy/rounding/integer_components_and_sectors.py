@@ -315,7 +315,9 @@ class IntegerComponents(OnComponents):
         return np.concatenate([answers_of_product(product, cached) for product in products])
 
 
-def round_by_component(strategy: ComponentStrategy, workload: Workload, neighbours: Neighbours) -> Measured:
+def round_by_component(
+    strategy: ComponentStrategy, workload: Workload, neighbours: Neighbours, *, uses_total: bool = True
+) -> Measured:
     """Round by component, or as a matrix where that is better or the only way.
 
     A matrix is rounded up to ``MOST_CELLS`` cells, where it is cheaper, where neighbours need columns to be
@@ -329,7 +331,7 @@ def round_by_component(strategy: ComponentStrategy, workload: Workload, neighbou
         except WorkloadError:
             if not is_small:
                 raise
-    return round_dense(as_dense(strategy), workload, neighbours)
+    return round_dense(as_dense(strategy), workload, neighbours, uses_total=uses_total)
 
 
 def round_components(

@@ -13,11 +13,16 @@ worse, since (P AᵀA P)⁺ ⪯ P (AᵀA)⁺ P for the projection P on vectors t
 that become multiples of each other are added up. Where these means are dependent, A = C B with an integer
 basis B of the workload's row space, and rint(2^bits C) B is measured. In both cases the integers span the
 workload's row space whenever their core has full column rank.
+
+Where neighbours keep the number of rows N (``Neighbours.keeps_total``), it is used as it is. Then B x is that
+of the other cells, with the last column taken from all, plus N times that column: no difference of columns
+changes when one vector is taken from all, and a column is zero. What is measured is one dimension less, and
+its least-squares estimate no worse.
 """
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -243,14 +248,16 @@ def _class_means(matrix: Array, classes: Ints) -> tuple[Array, Ints]:
     return np.where(same, alike, means), order[starts]
 
 
-def _without_multiples(rows: Array, norm: int) -> Array:
-    """The rows, with positive multiples of each other added up, so that columns keep their norms.
+def _without_multiples(rows: Array, norm: int, *, signed: bool = False) -> Array:
+    """The rows, with positive (and ``signed``: negative) multiples of each other added up, so that columns
+    keep their norms.
 
     One row (a + b) r measures r better than a r and b r do, with noise of the same scale.
     """
     nonzero = rows[rows.any(axis=1)]
     lengths = np.abs(nonzero).sum(axis=1)
-    directions = nonzero / lengths[:, None]
+    signs = np.sign(nonzero[np.arange(len(nonzero)), (nonzero != 0).argmax(axis=1)]) if signed else 1.0
+    directions = nonzero / (lengths * signs)[:, None]
     distinct = np.unique(np.round(directions, 9), axis=0, return_index=True, return_inverse=True)
     sizes = np.bincount(distinct[2].ravel(), lengths**norm) ** (1 / norm)
     order = np.argsort(distinct[1])
@@ -328,16 +335,41 @@ class IntegerStrategy(OneNoise):
         return self.reconstruction.apply(noisy.astype(float))
 
 
-def round_dense(strategy: Strategy, workload: Workload, neighbours: Neighbours) -> IntegerStrategy:
-    """Round a matrix for the noise of its norm; errors as ``round_strategy`` and ``round_rows``."""
+def round_dense(
+    strategy: Strategy, workload: Workload, neighbours: Neighbours, *, uses_total: bool = True
+) -> IntegerStrategy:
+    """Round a matrix for the noise of its norm; errors as ``round_strategy`` and ``round_rows``.
+
+    uses_total : whether the number of rows is used where neighbours keep it; earlier versions did not.
+    """
+    uses_total = uses_total and neighbours.over(workload).keeps_total
+    if uses_total and not workload.cell_classes.any():  # multiples of the total: nothing is measured
+        check_fit(strategy, workload)
+        return _as_strategy(
+            strategy=strategy,
+            workload=workload,
+            neighbours=neighbours,
+            matrix=np.zeros((1, workload.n), dtype=np.int64),
+            bits=0,
+            relative=1.0,
+            reconstruction=Reconstruction(Identity(workload.m), np.zeros((workload.m, 1))),
+            bias=0.0,
+            uses_total=True,
+        )
     rounding = round_rows if strategy.norm == 1 else round_strategy
-    return closest(lambda most: rounding(strategy, workload, neighbours, most), COLUMN_BITS)
+    return closest(lambda most: rounding(strategy, workload, neighbours, most, uses_total), COLUMN_BITS)
 
 
 def round_strategy(
-    strategy: Strategy, workload: Workload, neighbours: Neighbours = ADD_REMOVE, most: int = COLUMN_BITS[0]
+    strategy: Strategy,
+    workload: Workload,
+    neighbours: Neighbours = ADD_REMOVE,
+    most: int = COLUMN_BITS[0],
+    uses_total: bool = False,
 ) -> IntegerStrategy:
     """Round `strategy` for `workload` as described above, to columns of up to 2^most.
+
+    uses_total : whether neighbours keep the number of rows, and it is used.
 
     Raises
     ------
@@ -352,14 +384,18 @@ def round_strategy(
             hint="solve a program with 'norm 2', such as l2_strategy",
         )
     check_fit(strategy, workload)
+    moved = np.zeros((0, workload.n), dtype=np.int64)
     if (basis := workload.integer_basis) is not None:
-        basis = divide_by_gcd(basis)
-        real = inverse_root(strategy.covariance(basis.astype(float)))
+        basis, wanted, measured = divide_by_gcd(basis), workload.basis, strategy
+        if uses_total and len(moved := _without_total(basis)):
+            basis, wanted = moved, wanted - wanted[:, -1:]
+            measured = replace(strategy, matrix=strategy.matrix - strategy.matrix[:, -1:])
+        real = inverse_root(measured.covariance(basis.astype(float)))
         core, bits, relative = rounded_core(real, _largest_column(real @ basis), most)
         check_rank(core, bits)
         # The queries are those of x projected to workload.basis; both bases span the same space.
-        change = np.linalg.lstsq(basis.T.astype(float), workload.basis.T, rcond=None)[0].T
-        bias = check_bias(workload.basis, change @ basis)
+        change = np.linalg.lstsq(basis.T.astype(float), wanted.T, rcond=None)[0].T
+        bias = check_bias(wanted, change @ basis)
         on_core = np.linalg.solve(core.T.astype(float), change.T).T
         right = on_core if workload.rank == workload.n else workload.basis.T @ on_core
         reconstruction = Reconstruction(workload.implicit(weighted=False), right)
@@ -374,11 +410,28 @@ def round_strategy(
         right = frozen(np.asarray(np.linalg.solve(r, q.T @ workload.queries.T).T, dtype=np.float64))
         reconstruction = Reconstruction(Identity(len(right)), right)
         bias = check_bias(workload.queries, right @ matrix)
-    return _as_strategy(strategy, workload, neighbours, matrix, bits, relative, reconstruction, bias)
+    return _as_strategy(
+        strategy, workload, neighbours, matrix, bits, relative, reconstruction, bias, len(moved) > 0
+    )
+
+
+def _without_total(basis: Ints) -> Ints:
+    """Rows that span those of a basis but for multiples of ones: the last column is taken from all.
+
+    Where ones are a combination of the rows, the last one that is needed for it is left out.
+    """
+    parts = np.linalg.lstsq(basis.T.astype(float), np.ones(basis.shape[1]), rcond=None)[0]
+    is_total = np.allclose(parts @ basis, 1.0, rtol=0.0, atol=_CLEAR)
+    needed = np.flatnonzero(is_total & (np.abs(parts) > np.abs(parts).max() / 2))[-1:]
+    return divide_by_gcd(np.delete(basis - basis[:, -1:], needed, axis=0))
 
 
 def round_rows(
-    strategy: Strategy, workload: Workload, neighbours: Neighbours = ADD_REMOVE, most: int = COLUMN_BITS[0]
+    strategy: Strategy,
+    workload: Workload,
+    neighbours: Neighbours = ADD_REMOVE,
+    most: int = COLUMN_BITS[0],
+    uses_total: bool = False,
 ) -> IntegerStrategy:
     """Round a strategy of norm 1, for any rows, as ``round_strategy`` does for norm 2.
 
@@ -394,6 +447,12 @@ def round_rows(
             hint="solve a program with 'norm 1', such as p_identity",
         )
     rows = rows_on_integer_basis(strategy, workload)
+    uses_total = uses_total and bool((rows.basis.sum(axis=0) == 1).all())
+    if uses_total:
+        # Of classes of cells all but the last one's: its rows are N without the others.
+        last, others = rows.basis[:, -1].argmax(), rows.basis[:, -1] == 0
+        real = _without_multiples((rows.real - rows.real[:, [last]])[:, others], 1, signed=True)
+        rows = Rows(real, rows.basis[others], rows.back[:, others] - rows.back[:, [last]], rows.bias)
     length = float(np.abs(rows.real @ rows.basis).sum(axis=0).max())
     core, bits, relative = rounded_core(rows.real, length, most)
     core = core[core.any(axis=1)]
@@ -402,7 +461,9 @@ def round_rows(
     reconstruction = Reconstruction(
         workload.implicit(weighted=False), frozen(rows.back @ pinv(core.astype(np.float64)))
     )
-    return _as_strategy(strategy, workload, neighbours, matrix, bits, relative, reconstruction, rows.bias)
+    return _as_strategy(
+        strategy, workload, neighbours, matrix, bits, relative, reconstruction, rows.bias, uses_total
+    )
 
 
 def _as_strategy(
@@ -414,13 +475,17 @@ def _as_strategy(
     relative: float,
     reconstruction: Reconstruction,
     bias: float,
+    uses_total: bool,
 ) -> IntegerStrategy:
     """The integer strategy of a matrix and its reconstruction; ``bits`` and ``relative`` as of
     ``rounded_core``.
 
     The loss of norm 1 is at equal privacy, as the sensitivity is not rounded down.
     """
-    variances = frozen(np.ldexp(reconstruction.squared_lengths(), 2 * bits) * relative**2)
+    lengths, queries, n = reconstruction.squared_lengths(), workload.implicit(weighted=False), workload.n
+    if uses_total:  # a multiple of the total has no error; its length has rounding errors
+        lengths[queries.squared_lengths(np.eye(n, n - 1) - np.eye(n, n - 1, -1)) == 0.0] = 0.0
+    variances = frozen(np.ldexp(lengths, 2 * bits) * relative**2)
     changes, growth = neighbours.over(workload), 1.0
     squared = squared_sensitivity(matrix, strategy.norm, changes)
     if strategy.norm == 1 and squared:
@@ -438,6 +503,7 @@ def _as_strategy(
         relative=relative,
         matrix=frozen(matrix),
         reconstruction=reconstruction,
+        of_total=queries.apply(np.eye(1, n, n - 1)[0]) if uses_total else 0.0,
     )
 
 

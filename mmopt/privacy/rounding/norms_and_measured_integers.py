@@ -334,6 +334,8 @@ class Measured(ABC):
     bias : largest error of the rounded row space, in units of the queries' largest entry.
     loss : largest factor by which rounding multiplied the variance of a query.
     is_biased : whether the bias is more than rounding errors: the queries have no integer basis.
+    of_total : coefficients (m,) of the number of rows in the queries, beside those of the measured answers;
+        it is used without noise, where neighbours keep it (``check_total``).
     compares_columns : whether columns are compared where neighbours need it; else
         ``bound_by_column``.
     """
@@ -345,6 +347,7 @@ class Measured(ABC):
     bits: int = 0
     bias: float = 0.0
     loss: float = 1.0
+    of_total: Array | float = 0.0
 
     compares_columns = False
 
@@ -384,6 +387,18 @@ class Measured(ABC):
     def answers(self, counts: Ints) -> AnyInts:
         """The exact answers (rows,) for a data vector (n,): Python integers where they may reach 2^62."""
         return self.answers_of(WholeTable(counts, self.workload.domain.shape))
+
+    def check_total(self, workload: Workload) -> None:
+        """PrivacyError where the number of rows is used, and neighbours may differ in it: one row of ones.
+
+        workload : whose domain says which rows are counted.
+        """
+        if np.any(self.of_total) and squared_sensitivity(
+            np.ones((1, workload.n), dtype=np.int64), self.norm, self.neighbours.over(workload)
+        ):
+            raise PrivacyError(
+                f"the number of rows is used without noise, and '{self.neighbours}' may change it"
+            )
 
     @property
     def tables(self) -> tuple[tuple[int, ...], ...] | None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
 
 from mmopt.privacy.rounding.integer_components_and_sectors import round_by_component, round_sectors
 from mmopt.privacy.rounding.integer_dense import round_dense
@@ -11,7 +10,7 @@ from mmopt.privacy.rounding.norms_and_measured_integers import Measured, check_t
 from mmopt.strategies import ADD_REMOVE, FORMS, Neighbours, NeighboursLike, StrategyForm
 from mmopt.workloads import Workload
 
-ROUNDED: Mapping[type[StrategyForm], Callable[[Any, Workload, Neighbours], Measured]] = MappingProxyType(
+ROUNDED: Mapping[type[StrategyForm], Callable[..., Measured]] = MappingProxyType(
     {
         FORMS["dense"]: round_dense,
         FORMS["by_component"]: round_by_component,
@@ -31,11 +30,13 @@ def check_arguments(strategy: object, workload: object) -> None:
 
 
 def round_any(
-    strategy: StrategyForm, workload: Workload, neighbours: NeighboursLike = ADD_REMOVE
+    strategy: StrategyForm, workload: Workload, neighbours: NeighboursLike = ADD_REMOVE, **options: bool
 ) -> Measured:
     """Round a strategy of any form to integers.
+
+    options : ``uses_total``, for forms whose integers may use the number of rows.
 
     Errors as the function of its form, ``check_arguments``, ``Neighbours.of`` and ``Neighbours.over``.
     """
     check_arguments(strategy, workload)
-    return ROUNDED[type(strategy)](strategy, workload, Neighbours.of(neighbours).over(workload))
+    return ROUNDED[type(strategy)](strategy, workload, Neighbours.of(neighbours).over(workload), **options)

@@ -262,3 +262,30 @@ def test_a_matrix_of_numbers_is_psd_where_no_minor_is_negative() -> None:
     assert not_psd(numbers_in_rows([[0.3, 0.9], [0.9, 2.7]])) == ""  # as decimals; as doubles it is not
     assert not_psd(numbers_in_rows([[1.0, 2.0], [2.0, 3.9999999999]]))
     assert not_psd(numbers_in_rows([[1e200, 0.0], [0.0, 1.0]])) is None
+
+
+LAPLACIAN = """program trial
+given
+    W: matrix[r, n] = workload.root
+choose
+    X: psd[n, n]
+minimize
+    trace(W @ inv(X) @ W.T)
+subject to
+    moved: X <= 1
+certificate D: {kind}[n, n] >= 0 from dual(moved)
+    nuclear(W @ root({root}))**2
+"""
+
+
+def test_a_laplacian_is_psd_where_its_weights_are_symmetric_and_not_below_0() -> None:
+    plain = "diag(sum(D, axis=1)) - D"
+    check(Program.parse(LAPLACIAN.format(kind="symmetric", root=plain)))
+    signless = "D - eye(n)", "-D"
+    for kind, root in [
+        ("matrix", plain),
+        ("symmetric", "diag(sum(2 * D, axis=1)) - D"),
+        *(("symmetric", f"diag(sum({d}, axis=1)) - ({d})") for d in signless),
+    ]:
+        with pytest.raises(ProgramError, match="root needs a matrix known to be psd"):
+            check(Program.parse(LAPLACIAN.format(kind=kind, root=root)))

@@ -141,7 +141,8 @@ def test_bounds_can_be_evaluated_with_their_error(subtests: pytest.Subtests) -> 
             for key, known in checked.scope.types.items():
                 shape = tuple(3 for _ in known.dims)
                 made = rng.gamma(1.0, size=shape)
-                env[key] = made @ made.T + np.eye(3) if known.psd else np.array(made)
+                made = made + made.T if known.symmetric and known.sign > 0 else np.array(made)
+                env[key] = made @ made.T + np.eye(3) if known.psd else made
             exprs = [program.objective, program.value, program.certificate and program.certificate.expr]
             for expr in exprs:
                 if expr is not None:
