@@ -76,8 +76,12 @@ from mmopt.results.solution import FOR_TARGETS
 from mmopt.sectors.row_space_cells_and_targets import why_not_of_few
 from mmopt.solvers import SolverLike
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike, unit_of
-from mmopt.workloads import Product, Workload
-from mmopt.workloads.factors_and_products import Explicit, wishes
+from mmopt.workloads import (
+    Explicit,
+    Product,
+    Workload,
+    wishes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

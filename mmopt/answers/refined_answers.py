@@ -67,8 +67,13 @@ from mmopt.proof import certify
 from mmopt.results import Frame, Solution, gap_between
 from mmopt.solvers import Options
 from mmopt.strategies import Neighbours
-from mmopt.workloads import Workload
-from mmopt.workloads.agreeing_tables import Bools, Tables, are_cells_chosen, tables_of
+from mmopt.workloads import (
+    Bools,
+    Tables,
+    Workload,
+    are_cells_chosen,
+    tables_of,
+)
 
 if TYPE_CHECKING:
     from mmopt.answers.private_release import Release

@@ -16,8 +16,12 @@ from mmopt.privacy.noise import NOISES
 from mmopt.report.chart_parts import check_chart
 from mmopt.request import Request, load_request
 from mmopt.strategies.baselines import baseline_words, is_baseline
-from mmopt.workloads import Workload
-from mmopt.workloads.arrays_and_frames import SPARSE, SUFFIXES, read_array
+from mmopt.workloads import (
+    SPARSE,
+    SUFFIXES,
+    Workload,
+    read_array,
+)
 
 
 def read_request(

@@ -31,10 +31,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from mmopt.language import ATOMS, evaluate
-from mmopt.language.atoms.expression_types import Dim
-from mmopt.language.check.infer_types import Scope, infer
-from mmopt.language.syntax.syntax_tree import Apply, Block, Entries, Expr, Index, Name, Number, names_in
+from mmopt.language import (
+    ATOMS,
+    Apply,
+    Block,
+    Dim,
+    Entries,
+    Expr,
+    Index,
+    Name,
+    Number,
+    Scope,
+    evaluate,
+    infer,
+    names_in,
+)
 
 PERMUTE_CELLS = "permuting the cells"
 REPEAT_CELLS = "repeating cells"

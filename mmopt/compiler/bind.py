@@ -23,35 +23,39 @@ import numpy as np
 from mmopt.compiler.lines_and_cones import sizes_of_lines
 from mmopt.errors import OptionError, ProgramError, TooLargeError, placed, suggest
 from mmopt.language import (
-    Checked,
-    Program,
-    check,
-    evaluate,
-    evaluate_ball,
-    program_names,
-    shipped,
-    to_source,
-    violation,
-)
-from mmopt.language.atoms.expression_types import LARGEST_DIM, Dim
-from mmopt.language.check.infer_types import dimension
-from mmopt.language.evaluate.constraint_misses import excess_with_errors
-from mmopt.language.evaluate.evaluate_and_differentiate import DECIDED, Memo, Shared, entry_indices, share
-from mmopt.language.syntax.exact_rewriting import normal, number_of
-from mmopt.language.syntax.parse_and_write_expressions import STRICT
-from mmopt.language.syntax.syntax_tree import (
+    DECIDED,
+    LARGEST_DIM,
+    STRICT,
     Apply,
     Assignment,
+    Checked,
     Constraint,
     Declaration,
+    Dim,
     Expr,
+    Memo,
     Multiplier,
     Name,
     Number,
+    Program,
     Relation,
+    Shared,
+    check,
+    dimension,
+    entry_indices,
+    evaluate,
+    evaluate_ball,
+    excess_with_errors,
     is_rank,
     names_in,
+    normal,
+    number_of,
+    program_names,
     rewrite,
+    share,
+    shipped,
+    to_source,
+    violation,
 )
 from mmopt.limits import require_memory, time_not_counted
 from mmopt.numerics import (

@@ -41,19 +41,21 @@ from mmopt.compiler.actions_on_expressions import (
     close,
     is_number_zero,
 )
-from mmopt.language import ATOMS, Checked
-from mmopt.language.atoms.expression_types import SCALAR
-from mmopt.language.check.infer_types import Scope, infer
-from mmopt.language.syntax.syntax_tree import (
+from mmopt.language import (
+    ATOMS,
+    SCALAR,
     Apply,
     Block,
+    Checked,
     Constraint,
     Entries,
     Expr,
     Index,
     Name,
     Number,
+    Scope,
     children,
+    infer,
     walk,
 )
 

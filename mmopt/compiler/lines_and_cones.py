@@ -13,14 +13,12 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import OptionError, ProgramError
-from mmopt.language import ATOMS, Checked, evaluate, to_source
-from mmopt.language.atoms.expression_types import Type
-from mmopt.language.check.infer_types import Scope, infer, scoped, typed_parts
-from mmopt.language.evaluate.evaluate_and_differentiate import entry_indices
-from mmopt.language.syntax.exact_rewriting import ENTRYWISE, number_of, two_by_two, vectorised
-from mmopt.language.syntax.syntax_tree import (
+from mmopt.language import (
+    ATOMS,
+    ENTRYWISE,
     Apply,
     Block,
+    Checked,
     Constraint,
     Entries,
     Expr,
@@ -29,9 +27,20 @@ from mmopt.language.syntax.syntax_tree import (
     Name,
     Number,
     Relation,
+    Scope,
+    Type,
     chain,
+    entry_indices,
+    evaluate,
+    infer,
     is_rank,
     names_in,
+    number_of,
+    scoped,
+    to_source,
+    two_by_two,
+    typed_parts,
+    vectorised,
 )
 
 

@@ -12,22 +12,28 @@ import scipy.sparse as sp
 
 from mmopt.compiler.bind import Instance
 from mmopt.compiler.lines_and_cones import Line, implied_psd, line, trace_inverse
-from mmopt.language import ATOMS, evaluate
-from mmopt.language.atoms.function_atoms import sparse_constant, symmetric
-from mmopt.language.check.infer_types import Scope, infer, vector_on_diagonal
-from mmopt.language.evaluate.evaluate_and_differentiate import EntryIndices, entry_indices, positions
-from mmopt.language.syntax.exact_rewriting import together
-from mmopt.language.syntax.syntax_tree import (
+from mmopt.language import (
+    ATOMS,
     Apply,
     Block,
     Entries,
+    EntryIndices,
     Expr,
     Index,
     Name,
     Number,
     Relation,
+    Scope,
     chain,
+    entry_indices,
+    evaluate,
+    infer,
     is_rank,
+    positions,
+    sparse_constant,
+    symmetric,
+    together,
+    vector_on_diagonal,
 )
 from mmopt.limits import require_time, time_not_counted
 from mmopt.numerics import Array, Ints, factor

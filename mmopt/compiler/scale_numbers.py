@@ -23,9 +23,8 @@ import numpy as np
 from scipy.linalg import null_space
 
 from mmopt.compiler.bind import Instance, with_lets
-from mmopt.language import ATOMS, Program
-from mmopt.language.syntax.exact_rewriting import number_of
-from mmopt.language.syntax.syntax_tree import (
+from mmopt.language import (
+    ATOMS,
     Apply,
     Block,
     Entries,
@@ -33,8 +32,10 @@ from mmopt.language.syntax.syntax_tree import (
     Index,
     Name,
     Number,
+    Program,
     is_rank,
     names_in,
+    number_of,
     rewrite,
 )
 from mmopt.numerics import Array

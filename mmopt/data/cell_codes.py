@@ -39,8 +39,13 @@ import numpy as np
 
 from mmopt.data.table_files_and_connections import DATA_FRAME, DICTIONARY, called, ibis, quoted, uncollated
 from mmopt.errors import DataError
-from mmopt.workloads import Attribute, Bins, Categories
-from mmopt.workloads.domain import TableValue, date_of
+from mmopt.workloads import (
+    Attribute,
+    Bins,
+    Categories,
+    TableValue,
+    date_of,
+)
 
 #: From this size on, whole numbers in a text are compared as text.
 HUGE = 10**20

@@ -15,8 +15,13 @@ import numpy as np
 
 from mmopt.compiler import cones
 from mmopt.errors import OptionError, SolverError, UnsuitableError, WorkloadError, suggest
-from mmopt.language import Checked, Program, shipped
-from mmopt.language.syntax.syntax_tree import Repeat, SubProgram
+from mmopt.language import (
+    Checked,
+    Program,
+    Repeat,
+    SubProgram,
+    shipped,
+)
 from mmopt.numerics.arrays import numbers
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Solution
@@ -36,8 +41,11 @@ from mmopt.solvers import (
 from mmopt.strategies import Strategy, StrategyForm, as_dense
 from mmopt.strategies.baselines import baseline_words, design_rows, is_baseline
 from mmopt.strategies.protocol_and_dense_strategy import SUPPORT_TOLERANCE
-from mmopt.workloads import Workload
-from mmopt.workloads.arrays_and_frames import SUFFIXES, read_array
+from mmopt.workloads import (
+    SUFFIXES,
+    Workload,
+    read_array,
+)
 
 # Classes of programs: those for conic solvers, those searched from starts, and those that any solver solves.
 CONES, SEARCHED, SOLVED = ("convex", "rank"), ("rank", "smooth"), ("convex", "rank", "smooth")

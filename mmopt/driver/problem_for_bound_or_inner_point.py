@@ -30,9 +30,12 @@ from mmopt.driver.judge import (
 )
 from mmopt.driver.task_and_plan import Task
 from mmopt.errors import Error, SolverError, TimeLimitError, UnsuitableError
-from mmopt.language import evaluate
-from mmopt.language.evaluate.number_systems import splits
-from mmopt.language.syntax.syntax_tree import Declaration, names_in
+from mmopt.language import (
+    Declaration,
+    evaluate,
+    names_in,
+    splits,
+)
 from mmopt.limits import ended_after
 from mmopt.numerics import BOUNDS, Array
 from mmopt.solvers import Clock, Options, SolverRow, conic_solver, is_free, is_kernel, predicted, run

@@ -25,13 +25,19 @@ from mmopt.driver.run_solver import SECONDS_TO_ANNOUNCE, Best, solver_stage, uns
 from mmopt.driver.task_and_plan import Task
 from mmopt.driver.why_no_solution import explain_failure
 from mmopt.errors import OptionError, TooLargeError
-from mmopt.language import evaluate
-from mmopt.language.atoms.expression_types import LARGEST_DIM, Curvature, matrix
-from mmopt.language.check.infer_types import infer
-from mmopt.language.check.names_and_relations import rank_line
-from mmopt.language.evaluate.constraint_misses import rank_residual
-from mmopt.language.syntax.program_sections import SEARCH
-from mmopt.language.syntax.syntax_tree import Apply, Expr, Name
+from mmopt.language import (
+    LARGEST_DIM,
+    SEARCH,
+    Apply,
+    Curvature,
+    Expr,
+    Name,
+    evaluate,
+    infer,
+    matrix,
+    rank_line,
+    rank_residual,
+)
 from mmopt.limits import Stop, time_not_counted, working
 from mmopt.numerics.arrays import Array
 from mmopt.results import Solution

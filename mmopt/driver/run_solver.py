@@ -35,10 +35,13 @@ from mmopt.driver.problem_for_bound_or_inner_point import derive_bound, lost, mo
 from mmopt.driver.task_and_plan import Task
 from mmopt.driver.why_no_solution import explain_failure, refuse_far_point
 from mmopt.errors import Error, SolverError, UndecidedError
-from mmopt.language import evaluate
-from mmopt.language.evaluate.constraint_misses import excess_with_errors, sizes_to_compare
-from mmopt.language.evaluate.evaluate_and_differentiate import Memo
-from mmopt.language.evaluate.number_systems import splits
+from mmopt.language import (
+    Memo,
+    evaluate,
+    excess_with_errors,
+    sizes_to_compare,
+    splits,
+)
 from mmopt.limits import LOADED, Stop
 from mmopt.numerics import Array, plain, rounded
 from mmopt.results import Solution

@@ -27,8 +27,16 @@ from mmopt.driver.judge import Candidate, assemble_solution, assigned_values, dr
 from mmopt.driver.run_solver import Best
 from mmopt.driver.task_and_plan import Task
 from mmopt.errors import SolverError
-from mmopt.language import Tape
-from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, Name, Number, Relation
+from mmopt.language import (
+    Apply,
+    Constraint,
+    Declaration,
+    Expr,
+    Name,
+    Number,
+    Relation,
+    Tape,
+)
 from mmopt.limits import Stop
 from mmopt.numerics import EIGENVALUE_FLOOR, Array, psd_floor
 from mmopt.results import Solution

@@ -47,10 +47,22 @@ from mmopt.driver.smooth_search import solve_smooth
 from mmopt.driver.solve_convex import solve_convex, solve_factors
 from mmopt.driver.task_and_plan import Report, Task, plan_solve
 from mmopt.errors import ContradictionError, OptionError, SolverError, placed
-from mmopt.language import Program, check, evaluate, evaluate_ball, program_names, shipped
-from mmopt.language.atoms.expression_types import LARGEST_DIM
-from mmopt.language.check.sections_after_constraints import START_ARGUMENT
-from mmopt.language.syntax.syntax_tree import Apply, Assignment, Name, Repeat, Step, SubProgram
+from mmopt.language import (
+    LARGEST_DIM,
+    START_ARGUMENT,
+    Apply,
+    Assignment,
+    Name,
+    Program,
+    Repeat,
+    Step,
+    SubProgram,
+    check,
+    evaluate,
+    evaluate_ball,
+    program_names,
+    shipped,
+)
 from mmopt.limits import LOADED, Stop, deadline, require_memory, require_time, working
 from mmopt.numerics import blas_threads, plain, rounded
 from mmopt.request import WorkloadLike, as_workload, default_program

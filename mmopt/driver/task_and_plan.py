@@ -31,8 +31,14 @@ from mmopt.compiler import (
 )
 from mmopt.driver.accepted_options_and_inputs import is_solved_by, reads_option
 from mmopt.errors import OptionError, TooLargeError, whole
-from mmopt.language import Checked, Program, check, program_names, shipped
-from mmopt.language.evaluate.number_systems import splits
+from mmopt.language import (
+    Checked,
+    Program,
+    check,
+    program_names,
+    shipped,
+    splits,
+)
 from mmopt.limits import fits_memory
 from mmopt.numerics.arrays import MOST_CELLS, one_thread
 from mmopt.results import gap_between

@@ -52,10 +52,7 @@ from mmopt.driver.judge import (
     worst_line,
 )
 from mmopt.errors import Error, ProgramError, SolverError, TooLargeError, UndecidedError
-from mmopt.language import Program, check, evaluate, evaluate_ball, worst
-from mmopt.language.check.infer_types import infer
-from mmopt.language.syntax.parse_and_write_expressions import to_source
-from mmopt.language.syntax.syntax_tree import (
+from mmopt.language import (
     Apply,
     Constraint,
     Declaration,
@@ -63,13 +60,20 @@ from mmopt.language.syntax.syntax_tree import (
     Meaning,
     Name,
     Number,
+    Program,
     Relation,
     Span,
     chain,
+    check,
+    evaluate,
+    evaluate_ball,
+    infer,
     is_rank,
     mentions,
     names_in,
+    to_source,
     walk,
+    worst,
 )
 from mmopt.limits import Stop, ended_after
 from mmopt.numerics import BOUNDS, FEW, Array, eigh, few_numbers, is_rank_at_most, rounded

@@ -29,10 +29,14 @@ from mmopt.privacy.noise import Noise, add_noise, check_scales, simulate
 from mmopt.privacy.rounding.integer_dense import unsupported
 from mmopt.privacy.rounding.norms_and_measured_integers import MAX_ROWS, CountedTables, Measured
 from mmopt.strategies import ComponentStrategy, Strategy, StrategyForm
-from mmopt.workloads import Workload
-from mmopt.workloads.blocks.range_blocks import Ranges
-from mmopt.workloads.factors_and_products import Block, Explicit
-from mmopt.workloads.tidy_columns import require_table, tidy_columns
+from mmopt.workloads import (
+    Block,
+    Explicit,
+    Ranges,
+    Workload,
+    require_table,
+    tidy_columns,
+)
 
 Bools = npt.NDArray[np.bool_]
 

@@ -57,9 +57,12 @@ from mmopt.privacy.rounding.table_of_forms import check_arguments, round_any
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Frame, Solution, why_not_released
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike, StrategyForm
-from mmopt.workloads import Workload, attribute_uses
-from mmopt.workloads.factors_and_products import wishes
-from mmopt.workloads.tidy_columns import query_columns
+from mmopt.workloads import (
+    Workload,
+    attribute_uses,
+    query_columns,
+    wishes,
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -66,16 +66,22 @@ from mmopt.driver.task_and_plan import FEW_CELLS, Report, SolvePlan, Task, plan_
 from mmopt.errors import Error, OptionError, SolverError, TooLargeError, UnsuitableError, suggest
 from mmopt.exchange import led_from_columns
 from mmopt.installation_and_files import parse_json
-from mmopt.language import Program, check, shipped
-from mmopt.language.syntax.syntax_tree import names_in
+from mmopt.language import (
+    Program,
+    check,
+    names_in,
+    shipped,
+)
 from mmopt.limits import Stop, deadline
 from mmopt.numerics import Array, Kronecker, numbers, rounded
 from mmopt.request import WorkloadLike, default_program
 from mmopt.results import Grade, Solution
 from mmopt.solvers import Clock, Options, SolverLike, as_solver, is_free
 from mmopt.strategies import ProductStrategy, Strategy, as_dense, normalise
-from mmopt.workloads import Workload
-from mmopt.workloads.arrays_and_frames import read_array
+from mmopt.workloads import (
+    Workload,
+    read_array,
+)
 
 # Two points that differ by less than this, relatively, differ by rounding and by the floor of psd matrices.
 SAME = 1e-9

@@ -17,10 +17,13 @@ import numpy as np
 from mmopt.compiler import bind, lower
 from mmopt.driver.accepted_options_and_inputs import as_program, named_givens, within_range, workload_for
 from mmopt.errors import OptionError, SolverError, UnsuitableError
-from mmopt.language import Program
-from mmopt.language.atoms.expression_types import Curvature
-from mmopt.language.check.infer_types import infer
-from mmopt.language.syntax.syntax_tree import Apply, Name
+from mmopt.language import (
+    Apply,
+    Curvature,
+    Name,
+    Program,
+    infer,
+)
 from mmopt.limits import time_not_counted
 from mmopt.request import WorkloadLike
 

@@ -12,8 +12,10 @@ import numpy as np
 from mmopt.compiler import Instance, by_components, by_sectors, by_sets
 from mmopt.driver.judge import bound_of, l2_by_component, l2_of_few
 from mmopt.errors import ResultError
-from mmopt.language import Checked
-from mmopt.language.atoms.expression_types import Dim
+from mmopt.language import (
+    Checked,
+    Dim,
+)
 from mmopt.numerics.component_arrays import Level, Measure, Space, Spanned, Split, same_array
 from mmopt.results import Solution
 from mmopt.strategies import AnyStrategy, ComponentStrategy, RowSpaceStrategy, SetStrategy, StrategyOfFew

@@ -88,8 +88,12 @@ from mmopt.results.frame import as_text, texts_column
 from mmopt.results.solution_rows_and_json import levels
 from mmopt.results.status_grade_and_verification import shown
 from mmopt.strategies import Strategy, StrategyForm
-from mmopt.workloads import Attribute, Domain, Workload
-from mmopt.workloads.tidy_columns import query_columns
+from mmopt.workloads import (
+    Attribute,
+    Domain,
+    Workload,
+    query_columns,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

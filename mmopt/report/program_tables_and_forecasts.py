@@ -18,11 +18,19 @@ from mmopt.driver.rank_search import most_solves, predicted_round
 from mmopt.driver.smooth_search import Coordinates
 from mmopt.driver.task_and_plan import SolvePlan, plan_instance, plan_solve
 from mmopt.errors import Error
-from mmopt.language import SOURCES, Checked, Program, evaluate, shipped
-from mmopt.language.atoms.expression_types import Type
-from mmopt.language.check.sections_after_constraints import solved_programs
-from mmopt.language.syntax.syntax_tree import SubProgram, names_in
-from mmopt.language.typeset import plain_words, prose
+from mmopt.language import (
+    SOURCES,
+    Checked,
+    Program,
+    SubProgram,
+    Type,
+    evaluate,
+    names_in,
+    plain_words,
+    prose,
+    shipped,
+    solved_programs,
+)
 from mmopt.report.table_style import Row, Table, bold, cell, duration, figure, memory, pairs_table, rows_table
 from mmopt.solvers import (
     KERNELS,

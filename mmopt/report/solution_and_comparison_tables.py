@@ -54,8 +54,12 @@ from mmopt.results.status_grade_and_verification import shown
 from mmopt.strategies import ADD_REMOVE, ComponentStrategy, ProductStrategy, StrategyOfFew
 from mmopt.strategies.baselines import NOISE_NAMES, Baseline, Cost, Evaluated
 from mmopt.symmetry.components import Cells
-from mmopt.workloads import Domain, Workload
-from mmopt.workloads.workload import only, subworkloads
+from mmopt.workloads import (
+    Domain,
+    Workload,
+    only,
+    subworkloads,
+)
 
 CONTINUOUS = "*"  # after the name of a noise on real numbers
 

@@ -19,10 +19,15 @@ from rich.tree import Tree
 from mmopt.driver.judge.derived_bound import Derived
 from mmopt.driver.judge.score_and_meaning import FEASIBLE, multiplier_as_declared, named_multipliers
 from mmopt.errors import Error, SolverError, counted
-from mmopt.language import Program, check, evaluate, shipped
-from mmopt.language.check.infer_types import infer
-from mmopt.language.syntax.syntax_tree import Number
-from mmopt.language.typeset import plain_words
+from mmopt.language import (
+    Number,
+    Program,
+    check,
+    evaluate,
+    infer,
+    plain_words,
+    shipped,
+)
 from mmopt.numerics.arrays import FEW, few_numbers
 from mmopt.numerics.component_arrays import Level, as_value, each_array
 from mmopt.proof.recheck import Recheck

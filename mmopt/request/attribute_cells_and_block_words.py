@@ -36,14 +36,22 @@ from mmopt.request.yaml_tree import (
     text,
     too_large,
 )
-from mmopt.workloads import Bins, Categories, Factor, Values
-from mmopt.workloads.domain import LAST_DAY, TableValue, date_of, day_after, label_of, period_days
-from mmopt.workloads.factors_and_products import (
+from mmopt.workloads import (
+    LAST_DAY,
+    Bins,
+    Categories,
+    Factor,
+    TableValue,
+    Values,
     all_range,
+    date_of,
+    day_after,
     haar,
     hierarchy,
     identity,
+    label_of,
     padded,
+    period_days,
     prefix,
     total,
     width_range,

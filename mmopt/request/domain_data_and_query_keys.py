@@ -45,9 +45,20 @@ from mmopt.request.yaml_tree import (
     text,
     too_large,
 )
-from mmopt.workloads import Attribute, Domain, Factor, Product, Values, Wish
-from mmopt.workloads.blocks.combined_blocks import AtLevel
-from mmopt.workloads.factors_and_products import identity, predicates, reordered, total, union
+from mmopt.workloads import (
+    AtLevel,
+    Attribute,
+    Domain,
+    Factor,
+    Product,
+    Values,
+    Wish,
+    identity,
+    predicates,
+    reordered,
+    total,
+    union,
+)
 
 _KEYS = (*FORMS, "levels", "width", "zone", "column", "groups", "outside", "missing")
 _RULES = ("refuse", "drop")

@@ -64,11 +64,17 @@ from mmopt.request.yaml_tree import (
 )
 from mmopt.strategies import Neighbours
 from mmopt.strategies.baselines import is_baseline
-from mmopt.workloads import Domain, Workload
-from mmopt.workloads.arrays_and_frames import Plain, is_frame, listed, plain_value
-from mmopt.workloads.blocks.query_matrices import AnyMatrix
-from mmopt.workloads.blocks.range_blocks import Identity
-from mmopt.workloads.domain import label_of
+from mmopt.workloads import (
+    AnyMatrix,
+    Domain,
+    Identity,
+    Plain,
+    Workload,
+    is_frame,
+    label_of,
+    listed,
+    plain_value,
+)
 
 FILE_KEYS = "the keys of a workload file"
 

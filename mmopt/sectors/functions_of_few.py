@@ -63,8 +63,10 @@ from mmopt.limits import fits_memory
 from mmopt.numerics import EPS, GROW, Array, Ball, Ints, gamma
 from mmopt.symmetry.attribute_queries import Piece, interchangeable
 from mmopt.symmetry.components import MOST_COMPONENTS, AttributeSymmetry
-from mmopt.workloads.blocks.combined_blocks import row_products
-from mmopt.workloads.blocks.query_matrices import refine
+from mmopt.workloads import (
+    refine,
+    row_products,
+)
 
 
 @dataclass(frozen=True, eq=False)

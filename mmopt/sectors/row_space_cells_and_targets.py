@@ -70,8 +70,12 @@ from mmopt.sectors.residual_strategies import best_residual_strategy, part_of_co
 from mmopt.sectors.row_space import RowSpace
 from mmopt.symmetry.attribute_queries import Piece, interchangeable, terms_of
 from mmopt.symmetry.workload_by_component import row_orbits
-from mmopt.workloads import Implicit, Product, Workload
-from mmopt.workloads.blocks.combined_blocks import kron
+from mmopt.workloads import (
+    Implicit,
+    Product,
+    Workload,
+    kron,
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,8 +58,13 @@ from mmopt.strategies.protocol_and_dense_strategy import SUPPORT_TOLERANCE, Stra
 from mmopt.strategies.set_strategy_and_cells import SetCells, SetStrategy, padded, unpadded
 from mmopt.symmetry.components import Cells, Key
 from mmopt.symmetry.workload_by_component import check_fit, mean_roots, query_rows
-from mmopt.workloads import Dense, Implicit, Product, Workload
-from mmopt.workloads.blocks.combined_blocks import kron
+from mmopt.workloads import (
+    Dense,
+    Implicit,
+    Product,
+    Workload,
+    kron,
+)
 
 # Components of more than this part of the cells cost more than the matrix for queries one by one.
 LARGE_SHARE = 1 / 8

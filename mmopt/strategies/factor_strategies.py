@@ -29,9 +29,22 @@ from mmopt.errors import OptionError, SolverError, UnsuitableError, WorkloadErro
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import EPS, Array, check_norm, owned, pinv, pseudo_factors, times_up
 from mmopt.strategies.protocol_and_dense_strategy import Strategy, StrategyForm
-from mmopt.workloads import Attribute, Dense, Domain, Factor, Implicit, Kron, Product, Scaled, Stack, Workload
-from mmopt.workloads.blocks.combined_blocks import kron
-from mmopt.workloads.factors_and_products import answers_of_product, identity, total
+from mmopt.workloads import (
+    Attribute,
+    Dense,
+    Domain,
+    Factor,
+    Implicit,
+    Kron,
+    Product,
+    Scaled,
+    Stack,
+    Workload,
+    answers_of_product,
+    identity,
+    kron,
+    total,
+)
 
 
 class FormByProducts(StrategyForm):

@@ -69,9 +69,17 @@ from mmopt.sectors.residual_strategies import FewProduct, products_of_few, share
 from mmopt.sectors.total_error_bounds import root_trace_in_parts
 from mmopt.strategies.factor_strategies import StrategyOfFew, products_of
 from mmopt.strategies.protocol_and_dense_strategy import normalise
-from mmopt.workloads import Dense, Implicit, Kron, Product, Scaled, Stack, Workload
-from mmopt.workloads.blocks.combined_blocks import kron
-from mmopt.workloads.factors_and_products import total
+from mmopt.workloads import (
+    Dense,
+    Implicit,
+    Kron,
+    Product,
+    Scaled,
+    Stack,
+    Workload,
+    kron,
+    total,
+)
 
 #: The part of a query's squared length that may lie outside of the measured rows by rounding.
 OUTSIDE = 1e-18

@@ -34,11 +34,16 @@ from mmopt.errors import (
     TooLargeError,
     UnsuitableError,
 )
-from mmopt.language import Program, program_names
-from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.check.curvature_survey import Survey, survey
-from mmopt.language.syntax.program_sections import SECTIONS
-from mmopt.language.typeset import Formula, Sentence
+from mmopt.language import (
+    ATOMS,
+    SECTIONS,
+    Formula,
+    Program,
+    Sentence,
+    Survey,
+    program_names,
+    survey,
+)
 from mmopt.limits import deadline
 from mmopt.privacy import Privacy
 from mmopt.privacy.noise import noise_for
@@ -60,8 +65,11 @@ from mmopt.request.workload_file_and_arguments import parse_request
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import finite
 from mmopt.solvers import KERNELS, SOLVERS
-from mmopt.workloads import Domain, Workload
-from mmopt.workloads.factors_and_products import Explicit
+from mmopt.workloads import (
+    Domain,
+    Explicit,
+    Workload,
+)
 
 TEXT_BYTES = 16_384
 CELLS, QUERIES, ROWS = 64, 200, 128  # most cells; most queries and rows of a strategy that are shown

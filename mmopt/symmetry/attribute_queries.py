@@ -22,11 +22,17 @@ import numpy as np
 
 from mmopt.limits import fits_memory
 from mmopt.numerics.arrays import EPS, Array, Ints, stacked_root
-from mmopt.workloads.blocks.combined_blocks import Placed, ScaledRows, Union
-from mmopt.workloads.blocks.query_matrices import Implicit as Factor, refine
-from mmopt.workloads.blocks.range_blocks import AllRange, Ranges
-from mmopt.workloads.factors_and_products import Explicit
-from mmopt.workloads.workload import Workload
+from mmopt.workloads import (
+    AllRange,
+    Explicit,
+    Implicit as Factor,
+    Placed,
+    Ranges,
+    ScaledRows,
+    Union,
+    Workload,
+    refine,
+)
 
 # Kinds whose symmetry is known without any numbers.
 SYMMETRIC = ("identity", "total")

@@ -25,8 +25,12 @@ from mmopt.symmetry.workload_by_component import (
     is_connected,
     root_of,
 )
-from mmopt.workloads import Workload, no_targets, undetermined
-from mmopt.workloads.blocks.query_matrices import refine
+from mmopt.workloads import (
+    Workload,
+    no_targets,
+    refine,
+    undetermined,
+)
 
 MOST_CELLS_OF_BLOCKS = 4096  # with more a workload without symmetry is not searched for blocks
 BASIS_TOLERANCE = 1e-8  # the allowed error of an orthonormal basis

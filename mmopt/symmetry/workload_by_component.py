@@ -68,9 +68,17 @@ from mmopt.symmetry.components import (
     mixed,
     results_by_piece,
 )
-from mmopt.workloads import Dense, Factor, Product, Workload
-from mmopt.workloads.blocks.range_blocks import AllRange, Identity, reflected_ranges
-from mmopt.workloads.factors_and_products import independent_rows, whole_rows
+from mmopt.workloads import (
+    AllRange,
+    Dense,
+    Factor,
+    Identity,
+    Product,
+    Workload,
+    independent_rows,
+    reflected_ranges,
+    whole_rows,
+)
 
 #: The most matrices of the size of an attribute in a search for its links.
 MATRICES = 8

@@ -26,8 +26,13 @@ from mmopt.driver.judge.score_and_meaning import (
     named_multipliers,
 )
 from mmopt.errors import OptionError, SolverError
-from mmopt.language import Program, check
-from mmopt.language.syntax.syntax_tree import Declaration, Multiplier, Number
+from mmopt.language import (
+    Declaration,
+    Multiplier,
+    Number,
+    Program,
+    check,
+)
 from mmopt.numerics.arrays import Array
 from mmopt.testing.problem_registry import random_ranges
 from mmopt.workloads import Workload

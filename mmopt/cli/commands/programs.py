@@ -12,8 +12,15 @@ from mmopt.cli.solve_and_plan import run_solve
 from mmopt.errors import ContradictionError, OptionError, ProgramError, SolverError
 from mmopt.exchange import FORMATS, export as exported
 from mmopt.installation_and_files import write_whole
-from mmopt.language import Program, check, program_names, shipped, typeset_latex
-from mmopt.language.typeset import plain_words, prose
+from mmopt.language import (
+    Program,
+    check,
+    plain_words,
+    program_names,
+    prose,
+    shipped,
+    typeset_latex,
+)
 from mmopt.report import (
     given_rows,
     givens_table,

@@ -69,8 +69,11 @@ from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import finite
 from mmopt.strategies import ADD_REMOVE
 from mmopt.strategies.baselines import CATALOGUE, baseline_call, baseline_names, evaluate
-from mmopt.workloads.arrays_and_frames import read_array
-from mmopt.workloads.workload import Workload, subworkloads
+from mmopt.workloads import (
+    Workload,
+    read_array,
+    subworkloads,
+)
 
 
 def solve(

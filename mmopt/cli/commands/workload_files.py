@@ -45,8 +45,12 @@ from mmopt.report.table_style import (
 )
 from mmopt.request.workload_file_and_arguments import default_words
 from mmopt.strategies import ADD_REMOVE
-from mmopt.workloads import Bins, Categories, attribute_uses
-from mmopt.workloads.agreeing_tables import refinable_words
+from mmopt.workloads import (
+    Bins,
+    Categories,
+    attribute_uses,
+    refinable_words,
+)
 
 MOST_CELLS_LISTED = 10**9
 SKIP = "skip"  # the form of a column that is left out

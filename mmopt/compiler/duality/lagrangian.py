@@ -51,25 +51,33 @@ import numpy as np
 
 from mmopt.compiler.bind import Instance
 from mmopt.compiler.lines_and_cones import Line, line
-from mmopt.language import ATOMS, evaluate, evaluate_ball
-from mmopt.language.atoms.expression_types import Type
-from mmopt.language.atoms.minorants import Near
-from mmopt.language.check.infer_types import Scope, infer, vector_on_diagonal
-from mmopt.language.evaluate.evaluate_and_differentiate import EntryIndices, entry_indices, in_rows, positions
-from mmopt.language.syntax.exact_rewriting import sum_of_products, together
-from mmopt.language.syntax.syntax_tree import (
+from mmopt.language import (
+    ATOMS,
     Apply,
     Block,
     Declaration,
     Entries,
+    EntryIndices,
     Expr,
     Index,
     Name,
+    Near,
     Number,
     Relation,
+    Scope,
+    Type,
+    entry_indices,
+    evaluate,
+    evaluate_ball,
+    in_rows,
+    infer,
     is_rank,
     names_in,
+    positions,
+    sum_of_products,
+    together,
     transpose,
+    vector_on_diagonal,
 )
 from mmopt.limits import require_time
 from mmopt.numerics import BOUNDS, EPS, Array, Ball, Ints, ball_functions, balls, exact, float_functions

@@ -47,8 +47,10 @@ from mmopt.compiler.duality.lagrangian import (
 )
 from mmopt.compiler.duality.ranges import NEAR_INVERSE, WIDER, Range, as_row, by_variable, left_inverse
 from mmopt.compiler.lower_to_cvxpy import Lowered
-from mmopt.language import ATOMS
-from mmopt.language.atoms.function_atoms import symmetric
+from mmopt.language import (
+    ATOMS,
+    symmetric,
+)
 from mmopt.limits import require_time, time_not_counted
 from mmopt.numerics import TINY, Array, Ball, balls, exact, is_semidefinite
 

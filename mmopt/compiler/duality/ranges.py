@@ -51,10 +51,13 @@ from mmopt.compiler.duality.lagrangian import (
     affine_part,
     nodes_of,
 )
-from mmopt.language import ATOMS, Atom
-from mmopt.language.atoms.minorants import Near
-from mmopt.language.syntax.exact_rewriting import TOGETHER
-from mmopt.language.syntax.syntax_tree import Declaration
+from mmopt.language import (
+    ATOMS,
+    TOGETHER,
+    Atom,
+    Declaration,
+    Near,
+)
 from mmopt.limits import require_time
 from mmopt.numerics import TINY, Array, Ball, balls, exact, panels
 

@@ -85,15 +85,32 @@ from mmopt.compiler.reductions.reduction_step import (
     traits_of,
 )
 from mmopt.errors import counted, whole as whole_number
-from mmopt.language import Checked
-from mmopt.language.check.infer_types import infer
-from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, Index, Name, mentions
+from mmopt.language import (
+    Apply,
+    Checked,
+    Constraint,
+    Expr,
+    Index,
+    Name,
+    infer,
+    mentions,
+)
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.strategies import Strategy, as_dense, normalise
 from mmopt.symmetry.components import mixed
-from mmopt.workloads import Attribute, Domain, Implicit, Product, Workload, factors_and_products as factors
-from mmopt.workloads.blocks.combined_blocks import Kron, RowWeighted, kron
-from mmopt.workloads.blocks.query_matrices import Implicit as Factor, refine
+from mmopt.workloads import (
+    Attribute,
+    Domain,
+    Implicit,
+    Implicit as Factor,
+    Kron,
+    Product,
+    RowWeighted,
+    Workload,
+    factors_and_products as factors,
+    kron,
+    refine,
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

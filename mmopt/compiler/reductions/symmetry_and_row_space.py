@@ -39,9 +39,12 @@ from mmopt.compiler.actions_on_expressions import PERMUTED
 from mmopt.compiler.bind import Instance, bind, is_shipped
 from mmopt.compiler.equivariance import Equivariance
 from mmopt.compiler.reductions.reduction_step import ReductionStep, SolvedPart, Traits, traits
-from mmopt.language import Checked, evaluate
-from mmopt.language.evaluate.number_systems import without_form
-from mmopt.language.syntax.syntax_tree import names_in
+from mmopt.language import (
+    Checked,
+    evaluate,
+    names_in,
+    without_form,
+)
 from mmopt.numerics.component_arrays import Level, Split, lift
 from mmopt.sectors.residual_strategies import MOST_ATTRIBUTES as MOST_OF_SETS
 from mmopt.sectors.row_space import row_space_of

@@ -36,9 +36,15 @@ from mmopt.driver.judge.score_and_meaning import (
 )
 from mmopt.driver.judge.total_error_bound import bound_in_form, error_bound
 from mmopt.errors import ContradictionError, OptionError, SolverError, UndecidedError
-from mmopt.language import Program, evaluate, program_names, shipped
-from mmopt.language.evaluate.number_systems import splits
-from mmopt.language.syntax.syntax_tree import Adoption, Assignment
+from mmopt.language import (
+    Adoption,
+    Assignment,
+    Program,
+    evaluate,
+    program_names,
+    shipped,
+    splits,
+)
 from mmopt.limits import Stop
 from mmopt.numerics import Array, Split, as_value, times_down, times_up
 from mmopt.results import Grade, Solution, Status, Value, of_factors, weakest, why_not_released

@@ -15,9 +15,15 @@ import numpy as np
 
 from mmopt.compiler import Instance, is_shipped
 from mmopt.errors import ProgramError
-from mmopt.language import Program, evaluate, evaluate_ball
-from mmopt.language.evaluate.number_systems import split_meaning, splits
-from mmopt.language.syntax.syntax_tree import Assignment, names_in
+from mmopt.language import (
+    Assignment,
+    Program,
+    evaluate,
+    evaluate_ball,
+    names_in,
+    split_meaning,
+    splits,
+)
 from mmopt.numerics import BOUNDS, EPS, GROW, Array, Ball, Spanned, Split, pseudo_factors, unknown
 from mmopt.symmetry import representation_rounding, root_rounding
 from mmopt.workloads import Workload

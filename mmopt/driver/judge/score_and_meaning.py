@@ -28,11 +28,22 @@ from mmopt.driver.judge.violations_and_nearby_points import (
     violations,
 )
 from mmopt.errors import ContradictionError, Error
-from mmopt.language import Checked, evaluate, evaluate_ball
-from mmopt.language.evaluate.constraint_misses import charge, cleared, excess_with_errors
-from mmopt.language.evaluate.evaluate_and_differentiate import Memo
-from mmopt.language.evaluate.number_systems import split_meaning, splits
-from mmopt.language.syntax.syntax_tree import Apply, Declaration, Expr, Name, names_in
+from mmopt.language import (
+    Apply,
+    Checked,
+    Declaration,
+    Expr,
+    Memo,
+    Name,
+    charge,
+    cleared,
+    evaluate,
+    evaluate_ball,
+    excess_with_errors,
+    names_in,
+    split_meaning,
+    splits,
+)
 from mmopt.numerics import (
     EIGENVALUE_FLOOR,
     GROW,

@@ -14,12 +14,27 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.language import ATOMS, Program, Tape, to_source, worst
-from mmopt.language.check.names_and_relations import AXES
-from mmopt.language.evaluate.constraint_misses import psd_deficit, together_at, undefined, undefined_in
-from mmopt.language.evaluate.evaluate_and_differentiate import PARTIAL, Memo
-from mmopt.language.evaluate.number_systems import splits
-from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, mentions, walk
+from mmopt.language import (
+    ATOMS,
+    AXES,
+    PARTIAL,
+    Apply,
+    Constraint,
+    Declaration,
+    Expr,
+    Memo,
+    Program,
+    Tape,
+    mentions,
+    psd_deficit,
+    splits,
+    to_source,
+    together_at,
+    undefined,
+    undefined_in,
+    walk,
+    worst,
+)
 from mmopt.numerics import (
     EIGENVALUE_FLOOR,
     EPS,

@@ -56,8 +56,12 @@ from mmopt.strategies import (
 )
 from mmopt.strategies.factor_strategies import energies, subsets, supersets, volumes
 from mmopt.strategies.set_strategy_and_cells import strategy_by_sets
-from mmopt.workloads import Factor, Product, Workload
-from mmopt.workloads.blocks.query_matrices import refine
+from mmopt.workloads import (
+    Factor,
+    Product,
+    Workload,
+    refine,
+)
 
 
 @dataclass(frozen=True, eq=False)

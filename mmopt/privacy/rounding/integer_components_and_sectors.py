@@ -73,8 +73,10 @@ from mmopt.sectors.row_space_cells_and_targets import RestComponent, SectorLayou
 from mmopt.strategies import ComponentStrategy, Neighbours, RowSpaceStrategy, as_dense
 from mmopt.symmetry.components import AttributePart, AttributeSymmetry, Chosen, Joint
 from mmopt.symmetry.workload_by_component import spanning_rows
-from mmopt.workloads import Workload
-from mmopt.workloads.factors_and_products import answers_of_product
+from mmopt.workloads import (
+    Workload,
+    answers_of_product,
+)
 
 
 @dataclass(frozen=True, eq=False)

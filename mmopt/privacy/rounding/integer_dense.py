@@ -42,8 +42,11 @@ from mmopt.privacy.rounding.norms_and_measured_integers import (
     squared_sensitivity,
 )
 from mmopt.strategies import ADD_REMOVE, Neighbours, Strategy
-from mmopt.workloads import Implicit, Workload
-from mmopt.workloads.blocks.range_blocks import Identity
+from mmopt.workloads import (
+    Identity,
+    Implicit,
+    Workload,
+)
 
 # Largest accepted error of a rounded reconstruction, in units of the workload's largest entry.
 BIAS_LIMIT = 1e-6

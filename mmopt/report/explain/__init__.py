@@ -21,9 +21,17 @@ from mmopt.compiler import Instance, bind
 from mmopt.driver.accepted_options_and_inputs import as_program, named_givens, why_workload, workload_for
 from mmopt.driver.task_and_plan import SolvePlan, plan_instance, plan_solve
 from mmopt.errors import ResultError
-from mmopt.language import Program, evaluate
-from mmopt.language.check.curvature_survey import Survey, survey
-from mmopt.language.syntax.syntax_tree import Assignment, Repeat, Step as AnyStep, SubProgram, names_in
+from mmopt.language import (
+    Assignment,
+    Program,
+    Repeat,
+    Step as AnyStep,
+    SubProgram,
+    Survey,
+    evaluate,
+    names_in,
+    survey,
+)
 from mmopt.proof.saved_values_by_component import instance_by_component
 from mmopt.report.explain.compiled_and_solved_facts import compiled_facts, compiled_in_factors, solved_facts
 from mmopt.report.explain.explained_facts import (

@@ -19,16 +19,28 @@ from mmopt.compiler.scale_numbers import units_of
 from mmopt.driver.judge.derived_bound import Derived
 from mmopt.driver.task_and_plan import SolvePlan
 from mmopt.errors import counted
-from mmopt.language import Checked, Program, evaluate
-from mmopt.language.atoms.expression_types import Dim
-from mmopt.language.check.curvature_survey import Survey
-from mmopt.language.check.infer_types import Scope, infer
-from mmopt.language.check.names_and_relations import AXES
-from mmopt.language.evaluate.constraint_misses import applied, sizes_of_terms, sizes_to_compare
-from mmopt.language.evaluate.number_systems import splits
-from mmopt.language.syntax.exact_rewriting import vectorised
-from mmopt.language.syntax.syntax_tree import Apply, Constraint, Entries, Expr, is_rank
-from mmopt.language.typeset import Formula, Sentence
+from mmopt.language import (
+    AXES,
+    Apply,
+    Checked,
+    Constraint,
+    Dim,
+    Entries,
+    Expr,
+    Formula,
+    Program,
+    Scope,
+    Sentence,
+    Survey,
+    applied,
+    evaluate,
+    infer,
+    is_rank,
+    sizes_of_terms,
+    sizes_to_compare,
+    splits,
+    vectorised,
+)
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import Kronecker, Level, Measure, Spanned, Split, Unlisted, plain
 from mmopt.proof.saved_values_by_component import placed_variables

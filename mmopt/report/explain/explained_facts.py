@@ -10,33 +10,34 @@ from typing import Any
 
 from mmopt.compiler.bind import is_shipped
 from mmopt.errors import Location
-from mmopt.language import Checked, Program
-from mmopt.language.atoms.expression_types import Dim, Type
-from mmopt.language.check.curvature_survey import LineSurvey, TypedNode
-from mmopt.language.check.infer_types import Scope
-from mmopt.language.check.sections_after_constraints import solved_programs
-from mmopt.language.syntax.syntax_tree import (
+from mmopt.language import (
     Apply,
     Block,
     Certificate,
+    Checked,
+    Dim,
     Entries,
     Expr,
+    Formula,
     Index,
+    LineSurvey,
     Multiplier,
     Name,
     Number,
+    Program,
     Relation,
-    walk,
-)
-from mmopt.language.typeset import (
-    Formula,
+    Scope,
     Sentence,
+    Type,
+    TypedNode,
     latex_name,
     plain_name,
     print_expr,
     print_relation,
     program_lines,
     prose,
+    solved_programs,
+    walk,
 )
 from mmopt.limits import require_time
 from mmopt.report.explain.places_in_the_text import Places

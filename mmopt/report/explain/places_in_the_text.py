@@ -5,16 +5,16 @@ from dataclasses import replace
 from itertools import accumulate
 
 from mmopt.errors import Location
-from mmopt.language import Program
-from mmopt.language.check.whole_program import split_lets
-from mmopt.language.syntax.syntax_tree import (
+from mmopt.language import (
     Apply,
     Expr,
     Name,
     Number,
+    Program,
     Relation,
     Span,
     children,
+    split_lets,
     walk,
 )
 

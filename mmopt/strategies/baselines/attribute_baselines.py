@@ -25,8 +25,20 @@ from scipy import optimize, sparse
 from mmopt.limits import require_memory
 from mmopt.numerics import Array, Ints, toeplitz
 from mmopt.strategies import ProductStrategy, Strategy
-from mmopt.workloads import Dense, Implicit, Kron, Product, Sparse, Workload
-from mmopt.workloads.blocks.range_blocks import Haar, Hierarchy, Identity, Ranges, levels, runs
+from mmopt.workloads import (
+    Dense,
+    Haar,
+    Hierarchy,
+    Identity,
+    Implicit,
+    Kron,
+    Product,
+    Ranges,
+    Sparse,
+    Workload,
+    levels,
+    runs,
+)
 
 
 class Errors(Protocol):

@@ -36,9 +36,18 @@ from mmopt.sectors.residual_strategies import (
 from mmopt.strategies import MarginalStrategy
 from mmopt.strategies.baselines.attribute_baselines import BaselineDesign, OrthonormalRows
 from mmopt.strategies.factor_strategies import attributes_of, volumes
-from mmopt.workloads import Dense, Factor, Implicit, Kron, Product, Scaled, Stack, Workload
-from mmopt.workloads.blocks.combined_blocks import kron
-from mmopt.workloads.blocks.range_blocks import Total
+from mmopt.workloads import (
+    Dense,
+    Factor,
+    Implicit,
+    Kron,
+    Product,
+    Scaled,
+    Stack,
+    Total,
+    Workload,
+    kron,
+)
 
 # -- marginals
 

@@ -28,8 +28,12 @@ from mmopt.compiler import bind
 from mmopt.driver import solve
 from mmopt.driver.judge.assemble_solution import value_of
 from mmopt.errors import Error, OptionError, TooLargeError, UnsuitableError, suggest
-from mmopt.language import Program, program_names
-from mmopt.language.check.sections_after_constraints import alternates, solved_programs
+from mmopt.language import (
+    Program,
+    alternates,
+    program_names,
+    solved_programs,
+)
 from mmopt.numerics.arrays import Array
 from mmopt.proof import verify
 from mmopt.results import Solution
