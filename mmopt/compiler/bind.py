@@ -56,6 +56,7 @@ from mmopt.language import (
     shipped,
     to_source,
     violation,
+    walk,
 )
 from mmopt.limits import require_memory, time_not_counted
 from mmopt.numerics import (
@@ -400,6 +401,7 @@ def bind(
     if not is_shipped(checked):  # of a shipped one any parameters do: its certificate holds for them
         computed[:0] = [p for p in program.parameters if p.name not in passed and not _is_dim(p)]
         env |= sizes_of_lines(checked, env)
+        _refuse_infinite(program, env)
     env[DECIDED] = Memo()
     env[BOUNDS] = _balls(checked, computed, dict(env))
     for entries in program.conditions:
@@ -547,6 +549,26 @@ def with_lets(checked: Checked, env: Mapping[str, Any]) -> dict[str, Any]:
     shared = share(checked.program)
     filled = _with_lets(checked.program, shared, env)
     return {n: value for n, value in filled.items() if n not in shared.passing}
+
+
+def _refuse_infinite(program: Program, env: Mapping[str, Any]) -> None:
+    """OptionError where something given in a line or the objective has no finite value, or divides as 0."""
+    memo = Memo()
+    sides = (side for c in program.constraints for side in (c.relation.left, c.relation.right))
+    for part in itertools.chain.from_iterable(map(walk, (program.objective, *sides))):
+        divisor = part.args[1] if isinstance(part, Apply) and part.atom == "div" else None
+        for one, words in ((divisor, "is 0, and something is divided by it"), (part, "has no finite value")):
+            if not isinstance(one, Name | Number | Apply) or not names_in(one) <= env.keys():
+                continue
+            value = evaluate(one, env, memo)
+            if isinstance(value, int | float | np.ndarray) and not (
+                np.all(value) if one is divisor else np.all(np.isfinite(value))
+            ):
+                raise OptionError(
+                    f"'{to_source(one)}' {words}",
+                    where=program.source.locate(one.span),
+                    hint="change the numbers that it is made of",
+                )
 
 
 def _with_lets(program: Program, shared: Shared, env: Mapping[str, Any]) -> dict[str, Any]:

@@ -378,3 +378,20 @@ def test_exponents_that_are_given_become_numbers(subtests: pytest.Subtests) -> N
     with pytest.raises(ProgramError, match="this exponent is not made of numbers") as refused:
         required("r >= 1", "sum(abs(x)**r)", lets="r = sqrt(p)")
     assert refused.value.where is not None
+
+
+@pytest.mark.parametrize(
+    ("objective", "line", "words"),
+    [
+        ("sum(x)", "sum(x) / 0", "'0' is 0, and something is divided by it"),
+        ("sum(x)", "sum(x) - eps / eps", "'eps' is 0"),
+        ("sum(x) + log(eps)", "sum(x)", r"'log\(eps\)' has no finite value"),
+        ("sum(x)", "x[0] * exp(1000)", r"'exp\(1000\)' has no finite value"),
+    ],
+)
+def test_what_is_given_is_finite_in_lines(objective: str, line: str, words: str) -> None:
+    text = "program p\nparameter eps = 0\nchoose x: vector[2] >= 0\n"
+    text += f"minimize {objective}\nsubject to a: {line} >= 1\n"
+    with pytest.raises(OptionError, match=words) as refused:
+        bind(Program.parse(text), Workload.from_matrix(np.eye(2)))
+    assert refused.value.where is not None

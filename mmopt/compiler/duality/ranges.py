@@ -373,6 +373,12 @@ def _below(a: Range, largest: Array) -> Range:
     return widened(np.where(on, -np.inf, -most), np.where(on, largest, most))
 
 
+def _of_dividend(value: Range, a: Range, b: Range) -> tuple[Range]:
+    """The range of a, of which a / b has these values; a quotient by 0 says nothing."""
+    ends, nonzero = times(value, b), (b.low > 0) | (b.high < 0)
+    return (Range(np.where(nonzero, ends.low, -np.inf), np.where(nonzero, ends.high, np.inf)),)
+
+
 # By atom, the range of its value from those of its arguments.
 _FORWARD: Mapping[str, Callable[..., Range | None]] = {
     "add": plus,
@@ -401,7 +407,7 @@ _BACKWARD: Mapping[str, Callable[..., tuple[Range, ...]]] = {
     "sub": lambda value, a, b: (plus(value, b), plus(a, minus(value))),
     "neg": lambda value, a: (minus(value),),
     "mul": lambda value, a, b: (quotient(value, b), quotient(value, a)),
-    "div": lambda value, a, b: (times(value, b),),
+    "div": _of_dividend,
     "entrywise max": lambda value, a, b: (Range(NO_LOW, value.high),) * 2,
     "entrywise min": lambda value, a, b: (Range(value.low, NO_HIGH),) * 2,
     "logistic": lambda value, a: (Range(NO_LOW, value.high),),
