@@ -356,6 +356,7 @@ STEPS_FROM_BOX = (*(10.0**k for k in range(3, 9)), *FAR)
 MOST_CELLS_FOLLOWED = (
     512  # cells up to which directions from a point are tried: each step evaluates the program
 )
+NOISE_OF_START = ELASTIC_GAP * BOXES[0]  # entries of the point of the first box below it are zero
 NOISE_OF_DIRECTION = 1e-4  # entries and eigenvalues of the direction below this part of the largest are zero
 
 
@@ -399,7 +400,12 @@ def find_growth(instance: Instance, scaled: Instance, scaling: Scaling, clock: C
     longest = max(float(np.abs(v).max(initial=0.0)) for v in moved.values())
     if longest == 0.0:
         return None
-    start = {n: ends[0][n] * factor[n] for n in names}
+    # What is next to 0 is meant to be 0: below it, it would miss x >= 0 by all of its size.
+    start = {
+        d.name: np.where((np.abs(v := ends[0][d.name]) < NOISE_OF_START) & (d.kind != "psd"), 0.0, v)
+        * factor[d.name]
+        for d in instance.program.choose
+    }
     direction = {
         d.name: _without_noise(d, moved[d.name] / longest) * factor[d.name] for d in instance.program.choose
     }

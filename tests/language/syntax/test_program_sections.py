@@ -155,6 +155,8 @@ CASES = [
     (" + ".join(["sum(u)"] * 100), "more than 100 operations inside each other", 5),
     ("sum(u)" + "**2" * 300, "more than 100 operations inside each other", 5),
     ("u" + ".T" * 500, "more than 100 operations inside each other", 5),
+    ("max(" + "1, " * 101 + "sum(u))", "more than 100 operations inside each other", 5),
+    ("max(" * 3 + "1" + (", 1" * 40 + ")") * 3, "more than 100 operations inside each other", 5),
     ("u" + "[0]" * 400, "more than 100 operations inside each other", 5),
 ]
 
@@ -176,6 +178,7 @@ DEEPEST = [
     "-" * 96 + "sum(u)",
     " + ".join(["sum(u)"] * 96),
     "sum(" * 38 + "u" + ")" * 38,
+    "max(" + "1, " * 95 + "sum(u))",
     "trace(" + "W.T @ diag(diag(W @ " * 15 + "inv(X)" + " @ W.T)) @ W" * 15 + ")",
 ]
 
