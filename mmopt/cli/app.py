@@ -172,7 +172,15 @@ class Watch:
 
     def begin(self) -> None:
         """Watch from now on; called by the main thread of a process that runs one command."""
-        signal.signal(signal.SIGTERM, terminate)
+        # Behind & in a script Ctrl-C is ignored, but where a solver heeds it.
+        signal.signal(
+            signal.SIGTERM,
+            lambda *where: (
+                signal.default_int_handler(*where)
+                if signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+                else signal.raise_signal(signal.SIGINT)
+            ),
+        )
         inlet, outlet = socket.socketpair()
         outlet.setblocking(False)
         signal.set_wakeup_fd(outlet.fileno(), warn_on_full_buffer=False)
@@ -197,13 +205,6 @@ class Watch:
                 note("interrupted: ending with what there is; Ctrl-C again ends at once")
         note("error: stopped at the time limit, without a result\n  allow more time, or ask for less")
         os._exit(MISTAKE)
-
-
-def terminate(*_: object) -> None:
-    """Answer SIGTERM as Ctrl-C, also where that is ignored, as behind ``&`` in a script."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.raise_signal(signal.SIGINT)
 
 
 WATCH = Watch()

@@ -356,7 +356,6 @@ STEPS_FROM_BOX = (*(10.0**k for k in range(3, 9)), *FAR)
 MOST_CELLS_FOLLOWED = (
     512  # cells up to which directions from a point are tried: each step evaluates the program
 )
-NOISE_OF_START = ELASTIC_GAP * BOXES[0]  # entries of the point of the first box below it are zero
 NOISE_OF_DIRECTION = 1e-4  # entries and eigenvalues of the direction below this part of the largest are zero
 
 
@@ -402,7 +401,7 @@ def find_growth(instance: Instance, scaled: Instance, scaling: Scaling, clock: C
         return None
     # What is next to 0 is meant to be 0: below it, it would miss x >= 0 by all of its size.
     start = {
-        d.name: np.where((np.abs(v := ends[0][d.name]) < NOISE_OF_START) & (d.kind != "psd"), 0.0, v)
+        d.name: np.where((np.abs(v := ends[0][d.name]) < ELASTIC_GAP * BOXES[0]) & (d.kind != "psd"), 0.0, v)
         * factor[d.name]
         for d in instance.program.choose
     }

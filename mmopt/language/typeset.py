@@ -408,17 +408,10 @@ def _sides(quoted: str, scope: Scope) -> list[_Side] | None:
         sides = list(zip(words, map(parse_expr, parts), strict=True))
     except ProgramError:
         return None
-    defined = {*scope.types, *scope.dims}
-
-    def is_read(node: Expr) -> bool:
-        match node:
-            case Name(id=name):
-                return name in defined or bool(_LOCAL.fullmatch(name))
-            case Apply(atom=name, args=args):
-                return len(args) == ATOMS[name].arity
-        return True
-
-    return sides if all(is_read(node) for _, side in sides for node in walk(side)) else None
+    nodes = [node for _, side in sides for node in walk(side)]
+    is_whole = all(len(n.args) == ATOMS[n.atom].arity for n in nodes if isinstance(n, Apply))
+    new = {n.id for n in nodes if isinstance(n, Name)} - {*scope.types, *scope.dims}
+    return sides if is_whole and all(map(_LOCAL.fullmatch, new)) else None
 
 
 def _chain(sides: list[_Side], scope: Scope) -> Iterator[str | Formula]:

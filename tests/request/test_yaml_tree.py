@@ -231,7 +231,9 @@ def test_a_number_that_is_too_large_for_the_parser(subtests: pytest.Subtests) ->
         with subtests.test(text[:20]):
             with pytest.raises(WorkloadError) as caught:
                 parse_request(text, "w.yaml")
-            assert str(caught.value).startswith(f"w.yaml:{place}: not valid YAML: a number after this is too ")
+            assert str(caught.value).startswith(
+                f"w.yaml:{place}: not valid YAML: a number after this is too "
+            )
     with pytest.raises(WorkloadError, match=r"U\+D800"):
         parse_request('domain: "\\uD800"', "w.yaml")
 

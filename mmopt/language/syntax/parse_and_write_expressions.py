@@ -9,7 +9,7 @@ import ast
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import accumulate, pairwise, takewhile
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from mmopt.errors import placed, suggest
 from mmopt.language.atoms.expression_types import Dim
@@ -30,6 +30,7 @@ from mmopt.language.syntax.syntax_tree import (
     children,
 )
 
+Tree = TypeVar("Tree")
 # Operations inside each other. Every walk through a tree is recursive, with a few frames of Python for
 # each level, and Python allows a thousand in all.
 MAX_NESTING = 100
@@ -106,27 +107,31 @@ class _Reader:
             )
         except (MemoryError, RecursionError, ValueError):
             self.too_deep()
-        self.limit(tree, _below)
-        return tree
+        return self.limit(
+            tree,
+            lambda node: (
+                child
+                for child in ast.iter_child_nodes(node)
+                if isinstance(child, ast.expr | ast.keyword | ast.comprehension)
+            ),
+        )
 
     def too_deep(self) -> NoReturn:
         """Refuse a tree of too many operations inside each other."""
         self.text.fail(f"more than {MAX_NESTING} operations inside each other", "split it with 'let'")
 
-    def limit(self, tree: Any, below: Callable[[Any], Iterable[Any]]) -> None:
-        """Refuse a tree that is too deep, without recursion; ``below``: the nodes below one."""
-        level = [tree]
+    def limit(self, tree: Tree, below: Callable[[Any], Iterable[Any]]) -> Tree:
+        """The tree, if it is not too deep, without recursion; ``below``: the nodes below one."""
+        level: list[Any] = [tree]
         for _ in range(MAX_NESTING):
             level = [child for node in level for child in below(node)]
             if not level:
-                return
+                return tree
         self.too_deep()
 
     def read(self, node: ast.expr) -> Expr:
-        """The expression in our tree, of a depth that is allowed: a maximum of many becomes deeper."""
-        expr = self.expr(node)
-        self.limit(expr, children)
-        return expr
+        """The expression in our tree, of a depth that is allowed: a maximum of many is deep there alone."""
+        return self.limit(self.expr(node), children)
 
     def offset(self, line: int, byte: int) -> int:
         """The place in the whole text of Python's line and column."""
@@ -301,8 +306,12 @@ class _Reader:
     def arguments(self, name: str, node: ast.Call) -> tuple[str, tuple[Expr, ...]]:
         """The name of the row that is called, by name and arguments, and the arguments that it takes."""
         if name == "norm":
-            wrong = f"'norm' takes 1 or 2 arguments, not {len(node.args)}"
-            self.require(len(node.args) in (1, 2), node, wrong, NORMS)
+            self.require(
+                len(node.args) in (1, 2),
+                node,
+                f"'norm' takes 1 or 2 arguments, not {len(node.args)}",
+                NORMS,
+            )
             kind = ast.unparse(node.args[1]) if len(node.args) == 2 else "2"
             name_elsewhere = f"pnorm({{}}, {kind})" if kind != "0" else "norm0({})"
             of_order = instead(name_elsewhere.format(ast.unparse(node.args[0]))) if kind.isdecimal() else ""
@@ -321,12 +330,6 @@ class _Reader:
         if name == "huber" and len(args) == 1:
             args = (*args, Number(1.0, self.span(node)))
         return name, args
-
-
-def _below(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of Python's tree below one that count as operations."""
-    kinds = ast.expr | ast.keyword | ast.comprehension
-    return (child for child in ast.iter_child_nodes(node) if isinstance(child, kinds))
 
 
 def _end_of(node: ast.expr | ast.keyword) -> tuple[int, int]:

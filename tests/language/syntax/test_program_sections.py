@@ -178,7 +178,6 @@ DEEPEST = [
     "-" * 96 + "sum(u)",
     " + ".join(["sum(u)"] * 96),
     "sum(" * 38 + "u" + ")" * 38,
-    "max(" + "1, " * 95 + "sum(u))",
     "trace(" + "W.T @ diag(diag(W @ " * 15 + "inv(X)" + " @ W.T)) @ W" * 15 + ")",
 ]
 
