@@ -172,7 +172,15 @@ class Watch:
 
     def begin(self) -> None:
         """Watch from now on; called by the main thread of a process that runs one command."""
-        signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+        # Behind & in a script Ctrl-C is ignored, but where a solver heeds it.
+        signal.signal(
+            signal.SIGTERM,
+            lambda *where: (
+                signal.default_int_handler(*where)
+                if signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+                else signal.raise_signal(signal.SIGINT)
+            ),
+        )
         inlet, outlet = socket.socketpair()
         outlet.setblocking(False)
         signal.set_wakeup_fd(outlet.fileno(), warn_on_full_buffer=False)

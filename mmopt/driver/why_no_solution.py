@@ -403,7 +403,12 @@ def find_growth(instance: Instance, scaled: Instance, scaling: Scaling, clock: C
     longest = max(float(np.abs(v).max(initial=0.0)) for v in moved.values())
     if longest == 0.0:
         return None
-    start = {n: ends[0][n] * factor[n] for n in names}
+    # What is next to 0 is meant to be 0: below it, it would miss x >= 0 by all of its size.
+    start = {
+        d.name: np.where((np.abs(v := ends[0][d.name]) < ELASTIC_GAP * BOXES[0]) & (d.kind != "psd"), 0.0, v)
+        * factor[d.name]
+        for d in instance.program.choose
+    }
     direction = {
         d.name: _without_noise(d, moved[d.name] / longest) * factor[d.name] for d in instance.program.choose
     }

@@ -398,7 +398,7 @@ _Side = tuple[str, Expr]
 
 
 def _sides(quoted: str, scope: Scope) -> list[_Side] | None:
-    """The sides of a formula; None where the text is none, or has names that it may not have."""
+    """The sides of a formula; None where the text is none, or has names or arguments that it may not have."""
     whole = quoted.replace("^", "**")
     text = Text(Source("", tuple(whole.split("\n"))), whole, 1, 1)
     try:
@@ -408,9 +408,10 @@ def _sides(quoted: str, scope: Scope) -> list[_Side] | None:
         sides = list(zip(words, map(parse_expr, parts), strict=True))
     except ProgramError:
         return None
-    names = {node.id for _, side in sides for node in walk(side) if isinstance(node, Name)}
-    defined = {*scope.types, *scope.dims}
-    return sides if all(name in defined or _LOCAL.fullmatch(name) for name in names) else None
+    nodes = [node for _, side in sides for node in walk(side)]
+    is_whole = all(len(n.args) == ATOMS[n.atom].arity for n in nodes if isinstance(n, Apply))
+    new = {n.id for n in nodes if isinstance(n, Name)} - {*scope.types, *scope.dims}
+    return sides if is_whole and all(map(_LOCAL.fullmatch, new)) else None
 
 
 def _chain(sides: list[_Side], scope: Scope) -> Iterator[str | Formula]:

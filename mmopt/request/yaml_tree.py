@@ -11,7 +11,7 @@ A reader takes a node as a text, a number, a list or a mapping of certain keys, 
 import math
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn, TypeVar
@@ -349,7 +349,7 @@ MAX_DEPTH = 20
 MAX_NODES = 200_000
 
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _CORE = "tag:yaml.org,2002:"  # what "!!" stands for
 
 # The words of YAML's core schema that are no texts.
@@ -409,11 +409,8 @@ _MEANINGS = (
 def parse_tree(text: YamlText) -> YamlNode:
     """The root value of a YAML text; WorkloadError for anything but one plain YAML 1.2 document."""
     builder = _TreeBuilder(text)
-    try:
-        for event in YAML(typ="rt", pure=True).parse(text.content):
-            builder.take(event)
-    except MarkedYAMLError as error:
-        raise _syntax_error(error, text) from None
+    for event in _events(text):
+        builder.take(event)
     if builder.root is None:
         raise WorkloadError(
             "the workload file is empty, expected the keys domain and workload", where=text.at(0, 0)
@@ -431,6 +428,23 @@ def parse_tree(text: YamlText) -> YamlNode:
             ),
         )
     return builder.root
+
+
+def _events(text: YamlText) -> Iterator[Event]:
+    """The parser's events; WorkloadError where the text is not YAML."""
+    end = 0, 0
+    try:
+        for event in YAML(typ="rt", pure=True).parse(text.content):
+            end = event.end_mark.line, event.end_mark.column
+            yield event
+    except MarkedYAMLError as error:
+        raise _syntax_error(error, text) from None
+    except (ValueError, OverflowError):  # of Python, which takes such a number for no character or integer
+        raise WorkloadError(
+            "not valid YAML: a number after this is too large, of an escape or a version",
+            where=text.at(*end),
+            hint="the last character is \\U0010FFFF; workload files are YAML 1.2",
+        ) from None
 
 
 @dataclass

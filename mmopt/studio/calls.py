@@ -121,7 +121,12 @@ class Offers(PageCall):
             "solvers": list(solver_names()),
             "atoms": sorted(ATOMS),
             "keywords": list(SECTIONS),
-            "limits": {"cells": CELLS, "multipliers": MULTIPLIERS, "seconds": SECONDS},
+            "limits": {
+                "cells": CELLS,
+                "multipliers": MULTIPLIERS,
+                "seconds": SECONDS,
+                "text": TEXT_BYTES,
+            },
             "quiz": [quiz_entry(path) for path in sorted(QUIZ.glob("*.program"))],
         }
 

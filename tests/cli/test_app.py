@@ -209,6 +209,19 @@ def test_the_watch_counts_ctrl_c_and_ends_what_does_not_end_itself(monkeypatch: 
     assert said == ["interrupted\n  it was charged\n  so"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_sigterm_is_heeded_where_ctrl_c_is_not() -> None:
+    """As behind ``&`` in a script."""
+    code = (
+        "import os, signal, time, mmopt.cli.app as app\n"
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "app.WATCH.begin()\n"
+        "try: os.kill(os.getpid(), signal.SIGTERM); time.sleep(600)\n"
+        "except KeyboardInterrupt: os._exit(3)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 3
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_a_process_of_its_own_is_watched(files: Path) -> None:

@@ -262,11 +262,13 @@ def test_unbounded(subtests: pytest.Subtests) -> None:
     large = matrix("free: diag(X) >= 0", objective="-trace(X)")
     number = vector("low: u >= 0", "high: u <= 1", "cap: y <= 1", objective="x")
     two = vector("a: y <= x", "b: u <= 1", objective="x - 2 * y")
+    edge = vector("low: u >= 0", "high: u <= 1", "side: x >= 0", "both: x + y >= 1", objective="x - y")
     amount = r"-?[\d.e+]+"
     above = vector("low: u >= 0", objective="sum(u)").replace("minimize", "maximize")
     for solver, text, names, moves, cap in [
         ("clarabel", large, "'X' growing", "falls", "diag(X) <= 1"),
         ("scs", number, "'x' falling", "falls", "x >= 0"),
+        ("clarabel", edge, "'y' growing", "falls", "y <= 1"),
         ("clarabel", two, "'x' growing and 'y' growing", "falls", "x <= 1 or y <= 1"),
         ("scs", above, "'u' growing", "rises", "u <= 1"),
     ]:

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from mmopt.language import Program, check, program_names, shipped
+from mmopt.language.atoms.table_of_atoms import ATOMS, FUNCTIONS
 from mmopt.language.typeset import Formula, Sentence, plain_words, prose
+from mmopt.report.explain import explain
 from tests.language.test_typeset import well_formed
 
 PROGRAM = """program trial
@@ -106,6 +108,18 @@ def test_what_is_no_mathematics_stays(subtests: pytest.Subtests) -> None:
         with subtests.test(quoted):
             text = f"before `{quoted}` after"
             assert prose(text, SCOPE)[0] == (text,)
+
+
+def test_atoms_with_too_few_arguments_stay(subtests: pytest.Subtests) -> None:
+    for name in FUNCTIONS:
+        for inside, count in (("", 0), ("W", 1)):
+            with subtests.test(f"{name}({inside})"):
+                text = f"`{name}({inside})`"
+                is_whole = count == 1 and (name in ("norm", "huber") or ATOMS[name].arity == 1)
+                words = prose(text, SCOPE)[0]
+                assert bool(formulas(words)) == is_whole
+                about = PROGRAM.replace("given", f"about\n    {text}\ngiven", 1)
+                assert plain_words(words).strip("`") in explain(Program.parse(about)).text()
 
 
 def test_a_single_backtick_is_a_character() -> None:

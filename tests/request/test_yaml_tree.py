@@ -221,6 +221,23 @@ def test_character_outside_yaml(subtests: pytest.Subtests) -> None:
             )
 
 
+def test_a_number_that_is_too_large_for_the_parser(subtests: pytest.Subtests) -> None:
+    for text, place in [
+        ("%YAML 1." + "9" * 8_000, "1:1"),
+        ('domain: "\\UFFFFFFFF"', "1:7"),
+        ('domain:\n  a: "\\U00110000"', "2:4"),
+        ('"\\U00110000": 1', "1:1"),
+    ]:
+        with subtests.test(text[:20]):
+            with pytest.raises(WorkloadError) as caught:
+                parse_request(text, "w.yaml")
+            assert str(caught.value).startswith(
+                f"w.yaml:{place}: not valid YAML: a number after this is too "
+            )
+    with pytest.raises(WorkloadError, match=r"U\+D800"):
+        parse_request('domain: "\\uD800"', "w.yaml")
+
+
 def test_tab(subtests: pytest.Subtests) -> None:
     for text in ["domain:\n\tsex: {values: [F]}", "domain:\n  sex:\n\t- F"]:
         with subtests.test(repr(text)):

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import pytest
 
 from mmopt.language import Program
-from mmopt.studio.calls import CELLS, MULTIPLIERS
+from mmopt.studio.calls import CELLS, MULTIPLIERS, TEXT_BYTES
 from tests.studio.chromium import Browser, Studio, chromium, studio
 
 pytestmark = pytest.mark.browser
@@ -155,6 +155,32 @@ def test_a_mistake_is_marked_at_its_place_and_undo_takes_it_back(page: Browser) 
     page.find("#text").send_keys(Keys.CONTROL, "z")
     page.wait("document.querySelector('#text').value === arguments[0]", before)
     page.wait("document.querySelector('#count').textContent === 'No problems.'")
+
+
+def test_a_long_text_is_drawn_once_and_undo_takes_it_back(page: Browser) -> None:
+    before = page.js("document.querySelector('#text').value")
+    page.driver.execute_script(
+        "window.drawn = 0;"
+        "new MutationObserver(() => window.drawn++).observe(document.querySelector('.paint'), {childList: true});"
+        "window.inputs = 0; document.querySelector('#text').addEventListener('input', () => Promise.resolve().then(() => window.inputs++))"
+    )
+    many = LARGEST + "".join(f"    line{i}: x <= {i + 9}\n" for i in range(90))
+    page.js("document.querySelector('#count').textContent = ''")
+    page.js("location.hash = 'text=' + encodeURIComponent(arguments[0])", many)
+    page.settle()
+    assert page.js("document.querySelector('#text').value") == many
+    assert page.js("window.drawn") < 10 < page.js("window.inputs")
+    page.js("document.querySelector('#text').focus(), document.execCommand('undo')")
+    for _ in range(5):
+        if page.js("document.querySelector('#text').value") != before:
+            page.js("document.execCommand('undo')")
+    assert page.js("document.querySelector('#text').value") == before
+
+
+def test_of_a_text_by_link_no_more_is_taken_than_is_read(page: Browser, server: Studio) -> None:
+    page.open(f"{server.address}&text={quote(LARGEST + '#' * 20_000)}")
+    assert page.text("#problems").startswith(f"the text has more than {TEXT_BYTES:,} bytes")
+    assert page.js("document.querySelector('#text').value.length") == TEXT_BYTES + 1
 
 
 def test_a_text_that_cannot_be_read_is_marked(page: Browser) -> None:
@@ -457,10 +483,11 @@ def test_a_link_without_a_token_takes_it_from_an_open_page_and_else_says_what_to
         page.settle()
         assert page.js("document.querySelector('#text').value") == Program.load("gamma_2").text
         second = page.driver.current_window_handle
-        page.driver.get("about:blank")
-        page.driver.get(server.origin + "#token=wrong")  # neither kept nor handed on
-        page.settle()
-        assert page.js("document.querySelector('#banner').hidden")
+        for token in ("wrong", "%E2%82%AC"):  # neither kept nor handed on; no header carries the second
+            page.driver.get("about:blank")
+            page.driver.get(f"{server.origin}#token={token}")
+            page.settle()
+            assert page.js("document.querySelector('#banner').hidden")
         page.driver.switch_to.window(first)
         page.driver.get("about:blank")
         page.driver.switch_to.window(second)

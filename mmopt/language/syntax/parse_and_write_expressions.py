@@ -7,9 +7,9 @@ where they are needed.
 
 import ast
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import accumulate, pairwise, takewhile
-from typing import NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from mmopt.errors import placed, suggest
 from mmopt.language.atoms.expression_types import Dim
@@ -27,8 +27,10 @@ from mmopt.language.syntax.syntax_tree import (
     Number,
     Relation,
     Span,
+    children,
 )
 
+Tree = TypeVar("Tree")
 # Operations inside each other. Every walk through a tree is recursive, with a few frames of Python for
 # each level, and Python allows a thousand in all.
 MAX_NESTING = 100
@@ -61,6 +63,7 @@ REFUSED = {
 }
 STRICT = ("<", ">")  # for numbers that are given
 # The atom that is called, by the arguments: a norm by the second, the larger of two where there are two.
+NORMS = "write norm(x), norm(x, 1), norm(x, inf) or norm(X, fro)"
 NORM_ATOMS = {"1": "norm 1", "2": "norm 2", "inf": "norm inf", "fro": "norm fro", "nuc": "nuclear"}
 LARGER_ATOMS = {"max": "entrywise max", "min": "entrywise min"}
 # What is minus the atom of minus the argument.
@@ -104,22 +107,31 @@ class _Reader:
             )
         except (MemoryError, RecursionError, ValueError):
             self.too_deep()
-        self.limit(tree)
-        return tree
+        return self.limit(
+            tree,
+            lambda node: (
+                child
+                for child in ast.iter_child_nodes(node)
+                if isinstance(child, ast.expr | ast.keyword | ast.comprehension)
+            ),
+        )
 
     def too_deep(self) -> NoReturn:
         """Refuse a tree of too many operations inside each other."""
         self.text.fail(f"more than {MAX_NESTING} operations inside each other", "split it with 'let'")
 
-    def limit(self, tree: ast.expr) -> None:
-        """Refuse a tree that is too deep, without recursion."""
-        level: list[ast.AST] = [tree]
+    def limit(self, tree: Tree, below: Callable[[Any], Iterable[Any]]) -> Tree:
+        """The tree, if it is not too deep, without recursion; ``below``: the nodes below one."""
+        level: list[Any] = [tree]
         for _ in range(MAX_NESTING):
-            below = [child for node in level for child in ast.iter_child_nodes(node)]
-            level = [c for c in below if isinstance(c, ast.expr | ast.keyword | ast.comprehension)]
+            level = [child for node in level for child in below(node)]
             if not level:
-                return
+                return tree
         self.too_deep()
+
+    def read(self, node: ast.expr) -> Expr:
+        """The expression in our tree, of a depth that is allowed: a maximum of many is deep there alone."""
+        return self.limit(self.expr(node), children)
 
     def offset(self, line: int, byte: int) -> int:
         """The place in the whole text of Python's line and column."""
@@ -285,8 +297,7 @@ class _Reader:
         options = []
         for keyword in node.keywords:
             axis = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
-            norms = "write norm(x), norm(x, 1), norm(x, inf) or norm(X, fro)"
-            hint = norms if name == "norm" and keyword.arg != "axis" else "axis=0 or axis=1 is meant"
+            hint = NORMS if name == "norm" and keyword.arg != "axis" else "axis=0 or axis=1 is meant"
             if keyword.arg != "axis" or not isinstance(axis, int) or axis not in (0, 1):
                 self.fail(keyword, f"'{name}' takes no such option", hint)
             options.append(("axis", axis))
@@ -294,7 +305,13 @@ class _Reader:
 
     def arguments(self, name: str, node: ast.Call) -> tuple[str, tuple[Expr, ...]]:
         """The name of the row that is called, by name and arguments, and the arguments that it takes."""
-        if name == "norm" and len(node.args) in (1, 2):
+        if name == "norm":
+            self.require(
+                len(node.args) in (1, 2),
+                node,
+                f"'norm' takes 1 or 2 arguments, not {len(node.args)}",
+                NORMS,
+            )
             kind = ast.unparse(node.args[1]) if len(node.args) == 2 else "2"
             name_elsewhere = f"pnorm({{}}, {kind})" if kind != "0" else "norm0({})"
             of_order = instead(name_elsewhere.format(ast.unparse(node.args[0]))) if kind.isdecimal() else ""
@@ -339,7 +356,7 @@ def parse_expr(text: Text, atoms: Collection[str] = FUNCTIONS) -> Expr:
     ``atoms`` are the names that can be called.
     """
     reader = _Reader(text, atoms)
-    return reader.expr(reader.tree())
+    return reader.read(reader.tree())
 
 
 def parse_relation(text: Text, *, strict: bool = False) -> Relation:
@@ -384,7 +401,7 @@ def parse_call(text: Text) -> tuple[str, Span, tuple[tuple[str, Expr], ...]]:
     if not isinstance(tree, ast.Call) or len(tree.args) != 1 or not isinstance(tree.args[0], ast.Name):
         text.fail("a step that solves names one program, then its givens", "write: solve(program, Q=…)")
     program = tree.args[0]
-    arguments = tuple((plain(str(k.arg)), reader.expr(k.value)) for k in tree.keywords)
+    arguments = tuple((plain(str(k.arg)), reader.read(k.value)) for k in tree.keywords)
     return program.id, reader.span(program), arguments
 
 

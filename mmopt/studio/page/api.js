@@ -23,7 +23,7 @@ export function readAddress() {
       return at < 0 ? [part, ""] : [part.slice(0, at), decoded(part.slice(at + 1))];
     }));
   if (parts.token) {
-    if (!isGood) token = parts.token;
+    if (!isGood && /^[\w-]+$/.test(parts.token)) token = parts.token; // no header carries another
     delete parts.token;
     writeAddress(parts);
   }

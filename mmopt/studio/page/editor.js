@@ -24,12 +24,9 @@ export class Editor {
     this.isCovered = false;
     this.rows = [];
     this.onPlace = onPlace;
-    this.source.addEventListener("input", () => {
-      this.marks = [];
-      this.pointed = null;
-      this.draw();
-      onText();
-    });
+    this.onText = onText;
+    this.isReplacing = this.isUsed = false; // by its first text there is something to undo
+    this.source.addEventListener("input", () => this.isReplacing || this.changed());
     document.addEventListener("selectionchange", debounced(30, () => {
       if (document.activeElement === this.field) onPlace(this.caret());
     }));
@@ -50,6 +47,15 @@ export class Editor {
     this.draw();
   }
 
+  /** The text has changed: it is drawn anew, without marks. */
+  changed() {
+    this.marks = [];
+    this.pointed = null;
+    this.isUsed = true;
+    this.draw();
+    this.onText();
+  }
+
   /** Another text, which undo takes back. */
   replace(text) {
     if (text === this.text) return;
@@ -57,11 +63,11 @@ export class Editor {
     field.hidden = false; // only what is seen takes a text that can be undone
     field.focus({ preventScroll: true });
     field.select();
-    const done = text ? document.execCommand("insertText", false, text) : document.execCommand("delete");
-    if (!done || this.text !== text) {
-      field.value = text;
-      field.dispatchEvent(new Event("input"));
-    }
+    this.isReplacing = true; // a browser tells of each line twice
+    const done = this.isUsed && (text ? document.execCommand("insertText", false, text) : document.execCommand("delete"));
+    if (!done || this.text !== text) field.value = text;
+    this.isReplacing = false;
+    this.changed();
     field.setSelectionRange(0, 0);
     this.field.scrollTop = field.scrollTop = 0;
     if (!before || before === document.body) field.blur();

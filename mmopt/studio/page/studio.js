@@ -362,7 +362,8 @@ function openAddress(given) {
   if (cells >= 2 && cells <= store.lists.limits.cells) byId("cells").value = Math.round(cells);
   const example = views.quiz.stock[Number(given.quiz) - 1];
   const first = store.lists.programs.find((p) => p.name === "l2_strategy") ?? store.lists.programs[0];
-  const text = given.text || shipped?.text || example?.text || editor.text || first?.text || "";
+  // One character more than is read: the check says so.
+  const text = given.text?.slice(0, store.lists.limits.text + 1) || shipped?.text || example?.text || editor.text || first?.text || "";
   drawControls();
   openTab(given.tab ?? (example ? "quiz" : store.tab));
   editor.replace(text);

@@ -155,6 +155,8 @@ CASES = [
     (" + ".join(["sum(u)"] * 100), "more than 100 operations inside each other", 5),
     ("sum(u)" + "**2" * 300, "more than 100 operations inside each other", 5),
     ("u" + ".T" * 500, "more than 100 operations inside each other", 5),
+    ("max(" + "1, " * 101 + "sum(u))", "more than 100 operations inside each other", 5),
+    ("max(" * 3 + "1" + (", 1" * 40 + ")") * 3, "more than 100 operations inside each other", 5),
     ("u" + "[0]" * 400, "more than 100 operations inside each other", 5),
 ]
 
