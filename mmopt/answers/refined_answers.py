@@ -741,9 +741,15 @@ def _fixed_totals(release: "Release", totals: Totals | None, queries: Rows, ever
         {} if totals is None else totals if isinstance(totals, Mapping) else {None: totals}
     )
     exact = np.flatnonzero(release.answers["standard_error"] == 0.0)[:1]
-    if exact.size and None not in given and release.plan is not None:
+    if exact.size and release.plan is not None:
         answer, per_row = release.answers["estimate"][exact], np.asarray(release.plan.integer.of_total)[exact]
-        given = {**given, None: float(np.rint(answer / per_row)[0])}
+        count = float(np.rint(answer / per_row)[0])
+        if given.get(None, count) != count:
+            raise OptionError(
+                f"the total of all rows is {given[None]}, and released answers without noise say {count:.0f}",
+                hint="leave this total out",
+            )
+        given = {**given, None: count}
     if given and (column := Neighbours.of(release.manifest["privacy"]["neighbours"]).column):
         raise OptionError(
             f"totals are of rows that were counted, and of each person in '{column}' only some were: no such "

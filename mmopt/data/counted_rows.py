@@ -474,6 +474,8 @@ def _column(attribute: Attribute, columns: Any, table: str, null: Sequence[str])
     if not attribute.above:
         return columns[attribute.column]
     kinds, use, hint = ("string", "integer"), ", and codes are texts or whole numbers", "convert it first"
+    names = {name for label in attribute.labels for name in label.split("/")}
+    null = [word for word in null if word not in names]  # Namibia's NA is a value
     return reduce(
         lambda path, text: text.isnull().ifelse(path, path + "/" + text),
         (

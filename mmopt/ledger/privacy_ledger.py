@@ -269,7 +269,10 @@ def explanation(account: Account) -> list[str]:
         "are exact fractions. What the ledger cannot know: whether a table that is given its data set's name "
         "is that data set; releases made without the ledger; an older copy of the file put in its place; a "
         "file that was moved while the journal of a killed process (FILE-journal) lay beside it; and "
-        "deliberate changes to the file.",
+        "deliberate changes to the file."
+        + " Where a row may be replaced, each table must be all of the data set: a replaced row may leave a "
+        "selection (a view, a filter), whose number of rows is published as it is."
+        * terms.neighbours.startswith("replace-one"),
     ]
 
 

@@ -46,7 +46,8 @@ without a person (NULL) is refused. ``{rows: 3}``: a person with at most three r
 
 ``neighbours``, in place of ``unit``, says which tables the guarantee makes hard to tell apart:
 ``add-remove``, by one row (the default, unless the program has another); ``replace-one``, by one row that is
-replaced by another; ``{rows: 3}``, by up to three rows of one person, or
+replaced by another (where no rule drops rows their number is published as it is); ``{rows: 3}``, by up to
+three rows of one person, or
 ``{participation: {separation: 4, at_most: 2}}``, by one person in a stream. There the steps are the cells of
 the one attribute, in their declared order (so write ``values`` in the order of time), and a person has at
 most one row in a step, added or removed, in at most two steps, any two of them four or more apart. Rows that

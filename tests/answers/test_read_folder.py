@@ -591,6 +591,10 @@ def test_a_release_with_an_exact_total_is_refined_and_read_back_and_so_is_one_wi
         assert again.manifest["refined"]["totals"] == [{"of": "all rows", "value": 120.0}]
     with pytest.raises(OptionError, match="count the same rows, and their totals are 120 and 119"):
         released.refine(totals={"everyone": 119})
+    with pytest.raises(
+        OptionError, match="the total of all rows is 119, and released answers without noise say 120"
+    ):
+        released.refine(totals=119)
     # Few rows, so that noise is often below 0: the total stays.
     few = mmopt.release({"sex": ["F"] * 3, "age": [17] * 3}, described, {"rho": 0.01}, simulate=1)
     assert (few.answers["estimate"] < 0).any()

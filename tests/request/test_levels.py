@@ -220,3 +220,10 @@ def test_codes_that_repeat_between_branches_are_read_with_those_above() -> None:
         data_vector({"st": [50.0], "co": ["001"]}, d)
     with pytest.raises(DataError, match="no column 'st'"):
         data_vector({"co": ["001"]}, d)
+
+
+def test_a_word_for_missing_that_is_a_name_in_the_tree_stays_a_value() -> None:
+    nested = {"Africa": ["NA", "ZA"], "Moon": None}
+    d = Domain.of(land={"nested": nested, "levels": ["part"], "column": ["part", "land"]})
+    table = {"part": ["Africa", "Africa", "Africa", "Moon"], "land": ["NA", "NA", "ZA", "?"]}
+    assert data_vector(table, d, null=["NA", "?"]).counts.tolist() == [2, 1, 1]

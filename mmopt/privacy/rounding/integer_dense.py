@@ -16,8 +16,8 @@ workload's row space whenever their core has full column rank.
 
 Where neighbours keep the number of rows N (``Neighbours.keeps_total``), it is used as it is. Then B x is that
 of the other cells, with the last column taken from all, plus N times that column: no difference of columns
-changes when one vector is taken from all, and a column is zero. What is measured is one dimension less, and
-its least-squares estimate no worse.
+changes when one vector is taken from all, and a column is zero. Where the queries span the total, what is
+measured is one dimension less, and its least-squares estimate no worse.
 """
 
 import math
