@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -490,7 +490,7 @@ def solution_facts(solution: Solution, workload: Workload, program: Program) -> 
     solved = solved_lines(program, workload, solution)
     facts["legend"] = solved.legend
     facts["lines"] = [
-        {name: getattr(line, name) for name in ("name", "count", "tight", "multipliers", "largest", "words")}
+        {name: value for name, value in asdict(line).items() if name != "total"}
         for line in solved.lines
     ]
     if solution.has_strategy:

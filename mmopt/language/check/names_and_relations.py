@@ -249,8 +249,8 @@ def relation_hint(relation: Relation, left: Type, right: Type) -> str:
         side = "at most" if is_convex else "at least"
         return f"what is {bent.curvature.value} can be {side} a limit, not equal to one: {line}"
     below, above = ("below", "above") if is_convex else ("above", "below")
-    what = f"what is {bent.curvature.value} can be kept {below} a limit, not {above} one"
-    return f"{what}: a line in this direction is not convex"
+    what = f"what is {bent.curvature.value} can be kept {below} a limit; {above} one"
+    return f"{what} the rules of disciplined convex programming do not show that the set is convex"
 
 
 OTHER_SENSE = "a convex function is minimized, a concave one maximized: change the sense, or the objective"

@@ -353,9 +353,10 @@ def parse_relation(text: Text, *, strict: bool = False) -> Relation:
         both = [t for t in text.outer if t.text in (",", "and") and op.end <= t.start < second.start]
         end, start = (both[0].start, both[0].end) if both else (second.start, op.end)
         lines = f"two lines: {text.cut(text.start, end).text} and {text.cut(start, text.end).text}"
-        turned = f"{second.text}{op.text}" if op.end == second.start else ""  # => and =<
+        joined = (op.text + second.text) * (op.end == second.start)  # => and =>>
+        turned = next((r for r in ("!", ">>", "<<", ">", "<", "=") if r in joined), "").ljust(2, "=")
         text.fail_at(
-            second, f"a second relation '{second.text}' in one constraint", f"write {turned or lines}"
+            second, f"a second relation '{second.text}' in one constraint", f"write {turned if joined else lines}"
         )
     if op.text in REFUSED and not (strict and op.text in STRICT):
         why, better = REFUSED[op.text]

@@ -689,6 +689,13 @@ def test_a_matrix_that_is_zero_is_tight() -> None:
     assert small.words == "tight means singular, sum the trace: rank 2 of 2"
 
 
+def test_multipliers_that_are_not_shown_are_counted() -> None:
+    text = "program p\ngiven\n    c: vector[6]\nchoose\n    x: vector[6]\nminimize\n    c @ x\n"
+    line = solved_line(text + "subject to\n    low: x >= 1\n", {"c": [5, 4, 3, 2, 1, 0]}, "low")
+    assert [round(value, 4) for _, value in line.largest] == [5, 4, 3]
+    assert (line.multipliers, line.zero, line.more) == (6, 1, 2)
+
+
 def test_a_line_of_zeros_only() -> None:
     text = "program p\nchoose\n    x: vector[3] >= 0\nminimize\n    sum(x)\nsubject to\n"
     text += "    need: sum(x) >= 2\n    most: x <= 10\n"
