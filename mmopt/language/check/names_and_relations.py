@@ -355,9 +355,10 @@ def _advice_on_product(left: Expr, right: Expr, scope: Scope) -> str:
     if form := _quadratic_form(left, right, scope):
         matrix, x = form
         hint = f"a quadratic form is written {to_source(product([transpose(x), matrix, x]))}"
-        return hint + f", where {to_source(matrix)} is psd: {not_psd(matrix) or 'declare it so'}" * (
-            not infer(matrix, scope).psd
-        )
+        return hint + (
+            f", convex where {to_source(matrix)} is psd: {not_psd(matrix) or 'declare it so'}; a concave one "
+            "is minus such a form"
+        ) * (not infer(matrix, scope).psd)
     plain = right.args[0] if isinstance(right, Apply) and right.atom == "transpose" else right
     inferred = infer(left, scope)
     if plain in (left, transpose(left)) and inferred.curvature.is_affine and not inferred.is_scalar:
