@@ -94,7 +94,7 @@ export class SolutionTab {
     return [el("h3", {}, "Lines"), table(["line", "tight rows", "largest multipliers"], s.lines.map((line) => [line.name,
       line.count === null ? "" : `${line.tight} of ${line.count}`,
       [line.largest.map(([label, value]) => (label === line.name ? shown(value) : `${label}: ${shown(value, 4)}`)).join(", ") || (line.multipliers ? "negligible" : ""),
-        line.more && `and ${line.more} more`, line.largest.length && line.zero && `${line.zero} are zero`, line.words].filter(Boolean).join("; ")]), [], "Lines at the point"),
+        line.more && `and ${line.more} more`, line.largest.length && line.zero && `zero: ${line.zero}`, line.words].filter(Boolean).join("; ")]), [], "Lines at the point"),
       s.legend && el("p", { class: "faint" }, s.legend)];
   }
 

@@ -149,7 +149,7 @@ const solveSoon = debounced(SOLVE_WAIT - CHECK_WAIT, solve);
 async function solve() {
   store.isMoving = false;
   const answer = store.checked?.text === editor.text ? store.checked.answer : null;
-  if (isQuiz() && (!answer || answer.program)) return say("Press Show first: a solve would tell whether the lines are accepted.");
+  if (isQuiz() && (!answer || answer.program)) return say("Press Show first: a solve would give answers away.");
   const what = asked(), points = [], work = begin("Solving");
   const sense = store.checked?.text === what.text ? store.checked.answer.program?.sense : null;
   const started = performance.now();
