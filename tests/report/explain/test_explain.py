@@ -580,7 +580,7 @@ def test_what_a_relaxed_row_does_to_the_optimum() -> None:
         program = Program.parse(text)
         words = " ".join(explain(program, [[1]], solution=mmopt.solve(program=program)).text().split())
         assert f"Relax a row by t: the optimum {moves} by at most t times the multiplier" in words
-        assert "left out together. A row that is not tight has the multiplier zero. All this" in words
+        assert "left out together. At an optimum a row that is not tight has the multiplier zero. All this" in words
 
 
 def test_what_a_relaxed_row_does_where_several_multipliers_prove_the_optimum() -> None:
