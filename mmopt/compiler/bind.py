@@ -596,7 +596,8 @@ def _given(
         raise OptionError(
             f"'{program.name}' needs the given '{d.name}'" + (f" ({d.doc})" if d.doc else ""),
             where=program.source.locate(d.span),
-            hint=f"pass it: givens={{'{d.name}': …}} or --given {d.name}=FILE",
+            hint=f"pass it: givens={{'{d.name}': …}} or --given {d.name}=FILE; "
+            "numbers can also stand in the text, under let: A = [[1, 2], [3, 4]]",
         )
     return _fitted(program, d, numbers(f"the given '{d.name}'", value), env)
 

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -85,7 +85,7 @@ Json = dict[str, Any]
 Kinds = Mapping[str, type | tuple[type, ...]]
 #: The names and kinds of what makes a workload, and a weight in it.
 WORKLOAD: Kinds = {"kind": str, "cells": int, "weight": (dict, type(None)), "file": str}
-WEIGHT: Kinds = {"query": int, "times": (int, float)}
+WEIGHT: Kinds = {"query": (int, float), "times": (int, float)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -337,9 +337,13 @@ def workload_of(
     weights = np.ones(workload.m)
     if weight is not None:
         number, times = weight.get("query", -1), weight.get("times", 0)
-        if not (0 <= number < workload.m and 1e-3 <= times <= 1e3):
-            raise OptionError("a weight is of one of the queries, 0.001 to 1,000 times")
-        weights[number] = times
+        if number not in range(workload.m):
+            raise OptionError(f"'Weigh query': {number + 1}, expected a whole number from 1 to {workload.m}")
+        if not 1e-3 <= times <= 1e3:
+            raise OptionError(
+                f"'its squared error times': {times}, expected 0.001 to 1,000; empty counts as 0"
+            )
+        weights[int(number)] = times
     block = Explicit.read(workload.queries, np.ones(workload.m), weights, workload.labels())
     return Workload(workload.domain, (block,))
 
@@ -495,8 +499,7 @@ def solution_facts(solution: Solution, workload: Workload, program: Program) -> 
     solved = solved_lines(program, workload, solution)
     facts["legend"] = solved.legend
     facts["lines"] = [
-        {name: getattr(line, name) for name in ("name", "count", "tight", "multipliers", "largest", "words")}
-        for line in solved.lines
+        {name: value for name, value in asdict(line).items() if name != "total"} for line in solved.lines
     ]
     if solution.has_strategy:
         rows = entries(solution.strategy)[:ROWS]

@@ -148,7 +148,10 @@ def test_a_given_that_is_missing() -> None:
     with pytest.raises(OptionError) as refused:
         bind(Program.parse(TEXT), W, {k: v for k, v in GOOD.items() if k != "Q"})
     missing = at("Q", "'own' needs the given 'Q' (design queries)")
-    assert str(refused.value) == f"{missing}\n  pass it: givens={{'Q': …}} or --given Q=FILE"
+    assert str(refused.value) == (
+        f"{missing}\n  pass it: givens={{'Q': …}} or --given Q=FILE; "
+        "numbers can also stand in the text, under let: A = [[1, 2], [3, 4]]"
+    )
 
 
 def test_a_psd_given_may_be_singular() -> None:

@@ -577,6 +577,8 @@ def test_every_example_of_the_quiz_asks_gives_nothing_away_and_answers(page: Bro
         page.js(
             "(document.querySelectorAll('#panel-quiz select').forEach((s, i) => { if (i) s.selectedIndex = 1 + i % (s.options.length - 1); }), 1)"
         )
+        page.click("#solve")
+        assert page.text("#status").startswith("Press Show first"), number
         press(page, "Show", "quiz")
         asked = page.js("document.querySelectorAll('#panel-quiz .reply').length")
         assert page.text("#panel-quiz [role=status]").split(" of ")[1] == f"{asked} right."

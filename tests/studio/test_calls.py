@@ -164,6 +164,22 @@ def test_each_shape_of_a_workload(kind: str, cells: int) -> None:
     assert 2 <= workload_of(kind, max(cells, 4) if kind == "tables" else cells).n <= CELLS
 
 
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ({"query": 1.5, "times": 2}, "'Weigh query': 2.5, expected a whole number from 1 to 4"),
+        ({"query": 4, "times": 2}, "'Weigh query': 5, expected a whole number from 1 to 4"),
+        (
+            {"query": 0, "times": 0},
+            "'its squared error times': 0, expected 0.001 to 1,000; empty counts as 0",
+        ),
+    ],
+)
+def test_a_wrong_weight_names_its_field(weight: dict[str, Any], message: str) -> None:
+    problem = answered(Solve(text=HEAD, workload={"cells": 4, "weight": weight}))["problem"]
+    assert problem["message"] == message
+
+
 def test_a_weight_multiplies_the_squared_error_of_one_query() -> None:
     weights = workload_of("prefix", 4, {"query": 2, "times": 5}).weights
     assert weights.tolist() == [1.0, 1.0, 5.0, 1.0]

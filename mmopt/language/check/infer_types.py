@@ -398,9 +398,17 @@ def _apply(expr: Apply, scope: Scope) -> Type:
     try:
         whole = plain = atom.rule(*args, **options_of(expr, scope))
     except RuleError as error:
-        is_product = expr.atom == "mul" and args[0].dims[-1:] == args[1].dims[:1]
-        hint = "* is entry by entry; a product of matrices is written {} @ {}" if is_product else ""
-        scope.source.fail(expr.span, error.message, error.hint or hint.format(*map(to_source, expr.args)))
+        is_inner = all(t.is_vector for t in args)
+        sides = [
+            e.args[0] if is_inner and isinstance(e, Apply) and e.atom == "transpose" else e for e in expr.args
+        ]
+        hint = (
+            f"* is entry by entry; {'an inner product' if is_inner else 'a product of matrices'} is written "
+            f"{to_source(Apply('matmul', tuple(sides), expr.span))}"
+            if expr.atom == "mul" and args[0].dims[-1:] == args[1].dims[:1]
+            else error.hint
+        )
+        scope.source.fail(expr.span, error.message, hint)
     if expr.atom == "matmul":
         whole = _congruence_type(expr, plain, scope)
     elif expr.atom == "trace":

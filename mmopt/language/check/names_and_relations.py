@@ -249,8 +249,8 @@ def relation_hint(relation: Relation, left: Type, right: Type) -> str:
         side = "at most" if is_convex else "at least"
         return f"what is {bent.curvature.value} can be {side} a limit, not equal to one: {line}"
     below, above = ("below", "above") if is_convex else ("above", "below")
-    what = f"what is {bent.curvature.value} can be kept {below} a limit, not {above} one"
-    return f"{what}: a line in this direction is not convex"
+    what = f"what is {bent.curvature.value} can be kept {below} a limit; {above} one"
+    return f"{what} the rules of disciplined convex programming do not show that the set is convex"
 
 
 OTHER_SENSE = "a convex function is minimized, a concave one maximized: change the sense, or the objective"
@@ -355,9 +355,10 @@ def _advice_on_product(left: Expr, right: Expr, scope: Scope) -> str:
     if form := _quadratic_form(left, right, scope):
         matrix, x = form
         hint = f"a quadratic form is written {to_source(product([transpose(x), matrix, x]))}"
-        return hint + f", where {to_source(matrix)} is psd: {not_psd(matrix) or 'declare it so'}" * (
-            not infer(matrix, scope).psd
-        )
+        return hint + (
+            f", convex where {to_source(matrix)} is psd: {not_psd(matrix) or 'declare it so'}; a concave one "
+            "is minus such a form"
+        ) * (not infer(matrix, scope).psd)
     plain = right.args[0] if isinstance(right, Apply) and right.atom == "transpose" else right
     inferred = infer(left, scope)
     if plain in (left, transpose(left)) and inferred.curvature.is_affine and not inferred.is_scalar:

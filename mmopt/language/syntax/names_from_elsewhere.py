@@ -114,6 +114,7 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "tv(x)": "norm(diff({x}), 1), where {x} is a vector",
         "var(x)": "sum(({x} - sum({x}) / n)**2) / n, where n is the number of entries of {x}",
         # Products and matrices.
+        "array(x)": "{x}, where a column is [[1], [2]]; numbers stand under 'let', or are given and passed",
         "bmat([[A, B], [C, D]])": "[[{A}, {B}], [{C}, {D}]]",
         "concatenate([x, y])": "[[{x}], [{y}]]",
         "diagonal(X)": "diag({X})",
@@ -134,7 +135,7 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
     }
     # What has no form here.
     | dict.fromkeys(
-        ("Parameter(n)", "arange(n)", "array(x)", "linspace(x, y)"),
+        ("Parameter(n)", "arange(n)", "linspace(x, y)"),
         "not in the language: numbers come as givens, for example w: vector[n], and are passed by their "
         "names",
     )

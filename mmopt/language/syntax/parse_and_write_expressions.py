@@ -292,6 +292,11 @@ class _Reader:
             near = suggest(name, [*self.atoms, *elsewhere], 0.75)
             if near.startswith("did you mean") and (other := near.split("'")[1]) in elsewhere:
                 hint = f"{near} {instead(call.replace(name, other, 1))}"
+            # Numbers, or names as indices have them.
+            if hint.startswith("known") and {
+                ast.unparse(a).isdecimal() or ast.unparse(a) in ("i", "j", "k") for a in node.args
+            } == {True}:
+                hint = f"entries are written {name}[{call[len(name) + 1 : -1]}], counted from 0"
             hint = instead(call) or hint
             self.fail(node.func, f"there is no atom '{name}'", hint)
         options = []
@@ -370,9 +375,12 @@ def parse_relation(text: Text, *, strict: bool = False) -> Relation:
         both = [t for t in text.outer if t.text in (",", "and") and op.end <= t.start < second.start]
         end, start = (both[0].start, both[0].end) if both else (second.start, op.end)
         lines = f"two lines: {text.cut(text.start, end).text} and {text.cut(start, text.end).text}"
-        turned = f"{second.text}{op.text}" if op.end == second.start else ""  # => and =<
+        joined = (op.text + second.text) * (op.end == second.start)  # => and =>>
+        turned = next((r for r in ("!", ">>", "<<", ">", "<", "=") if r in joined), "").ljust(2, "=")
         text.fail_at(
-            second, f"a second relation '{second.text}' in one constraint", f"write {turned or lines}"
+            second,
+            f"a second relation '{second.text}' in one constraint",
+            f"write {turned if joined else lines}",
         )
     if op.text in REFUSED and not (strict and op.text in STRICT):
         why, better = REFUSED[op.text]

@@ -208,7 +208,10 @@ def declaration(text: Text) -> Declaration:
             sign, at = token.text, at + 1
         elif token.text == "=" and not source:
             words = list(takewhile(lambda t: t.kind == "name" or t.text == ".", tokens[at:]))
-            for number in tokens[at : at + 1] if not words else ():
+            # A call such as np.array([[1, 2]]) is no source.
+            for number in tokens[at : at + 1] * (
+                not words or [t.text for t in tokens[at + len(words) :][:1]] == ["("]
+            ):
                 rest.cut(number.start, rest.end).fail(
                     "what is given has no numbers here",
                     "write them where they are used, or under 'let': A = [[1, 2], [3, 4]], b = [[1], [2]]; a "

@@ -47,6 +47,7 @@ PYTHON_WORDS = {
 }
 STRANGE_OPERATORS = {
     "^": ("'^' is not a power", "write **"),
+    "^T": ("'^' is no transpose", "the transpose is written X.T, an inner product c @ x"),
     "{": ("'{' has no meaning here", "write ( ) for grouping, [ ] for an index or a block matrix"),
     ";": ("';' has no meaning here", "write one statement a line; one matrix on another is [[A], [B]]"),
     "|": ("'|' has no meaning here", "|x| is abs(x), entry by entry, and ||x|| is norm(x)"),
@@ -365,7 +366,13 @@ def _mistakes(text: Text, previous: Token | None, token: Token) -> Iterator[tupl
     yield token.kind == "string", "a text in quotes cannot stand in an expression", instead
     yield token.kind == "name" and keyword.iskeyword(word), *PYTHON_WORDS.get(word, (of_python, ""))
     is_strange = token.kind == "operator" and word not in (*OPERATORS, *RELATIONS, *PUNCTUATION)
-    yield is_strange, *STRANGE_OPERATORS.get(word, (f"'{word}' has no meaning here", ALLOWED))
+    yield (
+        is_strange,
+        *STRANGE_OPERATORS.get(
+            "^T" if re.match(r"\^T\b", text.whole[token.start : token.start + 3]) else word,
+            (f"'{word}' has no meaning here", ALLOWED),
+        ),
+    )
     yield (
         word in RELATIONS and (word != "=" or is_outer),
         f"'{word}' stands here where an expression is expected",
@@ -389,7 +396,13 @@ def _mistakes(text: Text, previous: Token | None, token: Token) -> Iterator[tupl
     else:
         is_next = _is_operand(previous) and _is_operand(token) and word not in (")", "]")
         word_of = PYTHON_WORDS.get(word) or PYTHON_WORDS.get(previous.text)
-        yield is_next, *(word_of or (f"an operator is missing before '{word}'", ALLOWED))
+        yield (
+            is_next,
+            *(
+                word_of
+                or (f"an operator is missing before '{word}'", f"a product is written with * or @; {ALLOWED}")
+            ),
+        )
     yield (
         word == "," and is_outer,
         "',' cannot stand between two expressions here",

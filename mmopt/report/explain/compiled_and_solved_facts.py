@@ -521,6 +521,7 @@ def _line(
     worth = np.abs(flat) * (units if units.size == flat.size else units.max(initial=0.0))
     is_zero = worth <= ZERO_MULTIPLIER * worth.max(initial=0.0 if terms is None else abs(solution.objective))
     order = np.argsort(-np.abs(flat), kind="stable")[:MULTIPLIERS_SHOWN]
+    shown = [int(i) for i in order if not is_zero[i]]
     label = _labels(checked, c, multiplier, instance)
     summed = (
         np.broadcast_to(np.eye(values.shape[-1]), values.shape).ravel()
@@ -534,8 +535,9 @@ def _line(
         multipliers=int(often.sum()),
         zero=int(often[is_zero].sum()),
         total=float((flat * summed).sum()),
-        largest=tuple((label(int(i)), float(flat[i])) for i in order if not is_zero[i]),
+        largest=tuple((label(i), float(flat[i])) for i in shown),
         words=words,
+        more=int(often[~is_zero].sum() - often[shown].sum()),
     )
 
 

@@ -195,7 +195,8 @@ class SolvedLine:
 
     ``count`` rows of which ``tight`` hold with equality (None where the workload is not known);
     ``multipliers`` : how many there are (0 when none is kept), of which ``zero`` are negligible; ``total``:
-    their sum, of a matrix inequality the trace; the ``largest`` with their labels; more in ``words``.
+    their sum, of a matrix inequality the trace; the ``largest`` with their labels, beside ``more`` that are
+    not negligible; more in ``words``.
     """
 
     name: str
@@ -206,6 +207,7 @@ class SolvedLine:
     total: float
     largest: tuple[tuple[str, float], ...]
     words: str
+    more: int = 0
 
 
 @dataclass(frozen=True)

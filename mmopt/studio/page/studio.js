@@ -148,6 +148,8 @@ const solveSoon = debounced(SOLVE_WAIT - CHECK_WAIT, solve);
 /** Solves what the controls and the text say, in place of what runs. */
 async function solve() {
   store.isMoving = false;
+  const answer = store.checked?.text === editor.text ? store.checked.answer : null;
+  if (isQuiz() && (!answer || answer.program)) return say("Press Show first: a solve would give answers away.");
   const what = asked(), points = [], work = begin("Solving");
   const sense = store.checked?.text === what.text ? store.checked.answer.program?.sense : null;
   const started = performance.now();
@@ -178,7 +180,7 @@ async function solve() {
       views.solution.failed(last?.problem, last?.stop);
       views.multipliers.idle("The last solve ended without a solution, so there are no multipliers.");
     }
-    end(work, last?.solution ? "Solved." : `No solution. ${last?.problem?.message ?? ""}`);
+    end(work, isQuiz() ? "" : last?.solution ? "Solved." : `No solution. ${last?.problem?.message ?? ""}`);
   } catch (error) {
     if (store.work !== work) return;
     store.solved = store.shown = null;

@@ -580,7 +580,10 @@ def test_what_a_relaxed_row_does_to_the_optimum() -> None:
         program = Program.parse(text)
         words = " ".join(explain(program, [[1]], solution=mmopt.solve(program=program)).text().split())
         assert f"Relax a row by t: the optimum {moves} by at most t times the multiplier" in words
-        assert "left out together. A row that is not tight has the multiplier zero. All this" in words
+        assert (
+            "left out together. At an optimum a row that is not tight has the multiplier zero. All this"
+            in words
+        )
 
 
 def test_what_a_relaxed_row_does_where_several_multipliers_prove_the_optimum() -> None:
@@ -687,6 +690,13 @@ def test_a_matrix_that_is_zero_is_tight() -> None:
     assert decay.total == pytest.approx(5 / 6, rel=1e-6)  # the dual: the trace of the multiplier
     assert (small.tight, small.zero, small.largest) == (0, small.multipliers, ())
     assert small.words == "tight means singular, sum the trace: rank 2 of 2"
+
+
+def test_multipliers_that_are_not_shown_are_counted() -> None:
+    text = "program p\ngiven\n    c: vector[6]\nchoose\n    x: vector[6]\nminimize\n    c @ x\n"
+    line = solved_line(text + "subject to\n    low: x >= 1\n", {"c": [5, 4, 3, 2, 1, 0]}, "low")
+    assert [round(value, 4) for _, value in line.largest] == [5, 4, 3]
+    assert (line.multipliers, line.zero, line.more) == (6, 1, 2)
 
 
 def test_a_line_of_zeros_only() -> None:
