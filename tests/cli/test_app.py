@@ -211,7 +211,7 @@ def test_the_watch_counts_ctrl_c_and_ends_what_does_not_end_itself(monkeypatch: 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_sigterm_is_heeded_where_ctrl_c_is_not() -> None:
-    """As behind ``&`` in a script."""
+    """Sends SIGTERM to a process that ignores Ctrl-C, as behind ``&`` in a script."""
     code = (
         "import os, signal, time, mmopt.cli.app as app\n"
         "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
