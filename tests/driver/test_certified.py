@@ -151,7 +151,8 @@ def test_claims_hold(program: str, solver: str, rng: np.random.Generator) -> Non
 @pytest.mark.parametrize("program", program_names())
 def test_every_program_solves_a_small_workload(program: str) -> None:
     w = TINY if CLASS[program] == "rank" or alternates(Program.load(program).steps) else SMALL
-    assert_claims_hold(solve(w, program, **({"starts": 2} if CLASS[program] == "smooth" else {})), w)
+    is_searched = CLASS[program] == "smooth" and program != "softmax_step"  # which has a kernel from one start
+    assert_claims_hold(solve(w, program, **({"starts": 2} if is_searched else {})), w)
 
 
 # The information of an A-optimal design has the square of the queries' condition, and no kernel.
