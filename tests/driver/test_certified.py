@@ -151,7 +151,8 @@ def test_claims_hold(program: str, solver: str, rng: np.random.Generator) -> Non
 @pytest.mark.parametrize("program", program_names())
 def test_every_program_solves_a_small_workload(program: str) -> None:
     w = TINY if CLASS[program] == "rank" or alternates(Program.load(program).steps) else SMALL
-    is_searched = CLASS[program] == "smooth" and program != "softmax_step"  # which has a kernel from one start
+    # The kernel of softmax_step has one start.
+    is_searched = CLASS[program] == "smooth" and program != "softmax_step"
     assert_claims_hold(solve(w, program, **({"starts": 2} if is_searched else {})), w)
 
 
