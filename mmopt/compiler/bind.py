@@ -552,7 +552,7 @@ def with_lets(checked: Checked, env: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_infinite(program: Program, env: Mapping[str, Any]) -> None:
-    """OptionError where something given in a line or the objective has no finite value, or divides as 0."""
+    """OptionError where what is given in a line or the objective is not finite, or is 0 and a divisor."""
     memo = Memo()
     sides = (side for c in program.constraints for side in (c.relation.left, c.relation.right))
     for part in itertools.chain.from_iterable(map(walk, (program.objective, *sides))):

@@ -465,10 +465,7 @@ def least_scale(
 
 
 def least_scale_by_cost(noise: Noise, integer: Measured, allowed: float) -> float:
-    """The smallest scale, to a few units in the last place, whose rounded-up cost is at most `allowed`.
-
-    Raises PrivacyError for a sensitivity of 0.
-    """
+    """The smallest scale, to a few units in the last place, whose rounded-up cost is at most `allowed`."""
     scale = noise.least_scale(cost(noise, integer.parts, 1.0) / allowed)
     while cost(noise, integer.parts, scale) > allowed:
         scale *= 1 + 2.0**-50

@@ -6,7 +6,6 @@ their declared signs and cones, and the domains of functions. Where the Lagrangi
 function is infinite. Where it is linear in a free variable, rounding of the multipliers is enough for that.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -62,7 +61,6 @@ def dual_function(
     instance = bind(parsed, workload, named_givens(givens, parsed, workload))
     program, objective, types, values = instance.program, instance.program.objective, {}, {}
     lines = {line.name: line for line in program.constraints}
-    infinite = -math.inf if program.sense == "minimize" else math.inf
     for key, value in (multipliers or {}).items():
         if key not in lines or lines[key].family:
             raise UnsuitableError(f"'{key}' is no single constraint of '{program.name}'")
@@ -78,7 +76,7 @@ def dual_function(
         types[name.id] = replace(kind, curvature=Curvature.CONSTANT, sign=sign, psd=False, why="")
         values[name.id] = y
         term = Apply("sum", (Apply("mul", (name, off), relation.span),), relation.span)
-        objective = Apply("add" if infinite < 0 else "sub", (objective, term), relation.span)
+        objective = Apply("add" if program.sense == "minimize" else "sub", (objective, term), relation.span)
     changed = replace(program, objective=objective, constraints=(), repair=(), certificate=None)
     lagrangian = replace(
         instance,
@@ -92,4 +90,6 @@ def dual_function(
         problem.solve(solver=cvxpy.CLARABEL)
     except cvxpy.error.SolverError as error:
         raise SolverError(f"clarabel does not compute the dual function: {error}") from None
-    return infinite if problem.value is None else float(problem.value)
+    if problem.value is None:
+        raise SolverError(f"clarabel does not compute the dual function: {problem.status}")
+    return float(problem.value)

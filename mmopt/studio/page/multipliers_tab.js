@@ -121,7 +121,7 @@ function dualWords(answer, sense) {
   const { value } = answer.dual;
   const isMax = sense === "maximize";
   return moved + (value === null
-    ? `The dual function is ${isMax ? "+∞" : "−∞"} here: the Lagrangian ${isMax ? "rises" : "falls"} without end. Where it is linear in a variable, multipliers that are rounded are enough for that.`
+    ? `The dual function, as computed and not proved, is ${isMax ? "+∞" : "−∞"} here: the Lagrangian ${isMax ? "rises" : "falls"} without end. Where it is linear in a variable, multipliers that are rounded are enough for that.`
     : `The dual function, as computed and not proved, is ${shown(value, 7)}.`);
 }
 
