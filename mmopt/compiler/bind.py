@@ -32,7 +32,9 @@ from mmopt.language import (
     Constraint,
     Declaration,
     Dim,
+    Entries,
     Expr,
+    Index,
     Memo,
     Multiplier,
     Name,
@@ -555,12 +557,21 @@ def _refuse_infinite(program: Program, env: Mapping[str, Any]) -> None:
     """OptionError where what is given in a line or the objective is not finite, or is 0 and a divisor."""
     memo = Memo()
     sides = (side for c in program.constraints for side in (c.relation.left, c.relation.right))
-    for part in itertools.chain.from_iterable(map(walk, (program.objective, *sides))):
+    parts = [*itertools.chain.from_iterable(map(walk, (program.objective, *sides)))]
+    families = [
+        (part, family) for family in parts if isinstance(family, Entries) for part in walk(family.body)
+    ]
+    for part, family in [*((part, None) for part in parts), *families]:
         divisor = part.args[1] if isinstance(part, Apply) and part.atom == "div" else None
         for one, words in ((divisor, "is 0, and something is divided by it"), (part, "has no finite value")):
-            if not isinstance(one, Name | Number | Apply) or not names_in(one) <= env.keys():
+            if not isinstance(one, Name | Number | Apply | Index):
                 continue
-            value = evaluate(one, env, memo)
+            whole = one if family is None else replace(family, body=one)
+            if not names_in(whole) <= env.keys():
+                continue
+            value = evaluate(whole, env, memo)
+            if family is not None:
+                value = value.ravel()[entry_indices(family, env).places]
             if isinstance(value, int | float | np.ndarray) and not (
                 np.all(value) if one is divisor else np.all(np.isfinite(value))
             ):

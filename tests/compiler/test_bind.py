@@ -389,6 +389,7 @@ def test_exponents_that_are_given_become_numbers(subtests: pytest.Subtests) -> N
         ("sum(x)", "sum(x) / 0", "'0' is 0, and something is divided by it"),
         ("sum(x)", "sum(x) - eps / eps", "'eps' is 0"),
         ("sum(x) + log(eps)", "sum(x)", r"'log\(eps\)' has no finite value"),
+        ("sum(x)", "sum(x[i] / (ones(2) - cumsum(ones(2)))[i] for i in 2)", r"\[i\]' is 0"),
         ("sum(x)", "x[0] * exp(1000)", r"'exp\(1000\)' has no finite value"),
     ],
 )

@@ -44,6 +44,7 @@ export function shown(value, digits = 6, way = 0) {
   if (typeof value !== "number") return String(value);
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   const size = Math.abs(value), near = Number(value.toPrecision(digits));
+  if (size < Number.MIN_VALUE * 2 ** 52) return "0"; // a zero that was rounded outward
   if (way * (near - value) < 0) return shown(near + way * 10 ** (Math.floor(Math.log10(size)) - digits + 1), digits);
   const text = size !== 0 && (size < 1e-4 || size >= 1e7) ? near.toExponential() : String(near);
   return text.replaceAll("-", "−").replace("e+", "e");
