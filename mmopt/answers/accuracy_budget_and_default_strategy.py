@@ -417,7 +417,7 @@ def _why_not_laplace(
 class WorkloadAtPrivacy:
     """A workload at a privacy. ``file``: name and sha256 of the workload file, where there is one.
 
-    neighbours : None where none are stated: those of the program.
+    neighbours : None where none are stated: those of the program. totals : as of a ``Request``.
     """
 
     workload: Workload
@@ -425,6 +425,7 @@ class WorkloadAtPrivacy:
     neighbours: Neighbours | None
     table: TableOptions = field(default_factory=TableOptions)
     file: Mapping[str, str] | None = None
+    totals: Mapping[str | int | None, float] = field(default_factory=dict)
 
 
 def at_privacy(
@@ -458,12 +459,15 @@ def at_privacy(
     protected = protected if unit is None else unit_of(unit)
     if request is None:
         return WorkloadAtPrivacy(as_workload(workload), given_privacy, protected)
+    if protected is not None:
+        protected.refuse_totals(request.totals, OptionError)
     return WorkloadAtPrivacy(
         request.workload,
         given_privacy or request.privacy,
         protected or request.neighbours,
         request.table,
         {"name": Path(request.path).name, "sha256": request.text_hash},
+        request.totals,
     )
 
 

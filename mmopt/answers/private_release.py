@@ -40,6 +40,7 @@ from mmopt.mechanism.release_writing import (
     answers_frame,
     build_manifest,
     guarantee,
+    stated_totals,
     write_release,
 )
 from mmopt.mechanism.standard_errors_and_intervals import check_confidence
@@ -599,6 +600,7 @@ def prepare(
         planned,
         {
             **file,
+            **({"known": stated_totals(request.totals)} if request.totals else {}),
             "rows": {"rules": row_rules(request.workload), **declared},
             "solution": checked_summary(about) if is_given else about,
         },

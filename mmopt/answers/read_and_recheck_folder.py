@@ -398,7 +398,7 @@ def _noise_of(manifest: Facts) -> Noise:
 
 def _facts_of_refined(about: Facts, answers: Frame) -> Facts:
     """Facts about refined answers: the hash of the released answers, and their distance from these."""
-    from mmopt.answers.refined_answers import PROGRAM, PROGRAM_OF_TABLES
+    from mmopt.answers.refined_answers import PROGRAM, PROGRAM_OF_TABLES, TOTALS
 
     before = Frame({name: answers[name] for name in answers.names if name != "refined"})
     # It is proved of sums in any order, and of numbers that underflow.
@@ -409,6 +409,7 @@ def _facts_of_refined(about: Facts, answers: Frame) -> Facts:
     return {
         "note": REFINED,
         "of": {"answers_sha256": hashlib.sha256(before.to_csv().encode()).hexdigest()},
+        **({"not_covered": TOTALS} if "not_covered" in about else {}),
         **({"program": PROGRAM_OF_TABLES, "agreement": LOCAL} if "tables" in about else {"program": PROGRAM}),
         # For whole answers the figures are those of the counts before rounding.
         **({"objective": objective} if about["whole"] is None else {}),

@@ -59,7 +59,7 @@ from mmopt.answers.refined_tables import less, nearest_tables
 from mmopt.driver import solve
 from mmopt.errors import OptionError, ResultError, SolverError, counted
 from mmopt.limits import deadline, require_time, time_left
-from mmopt.mechanism.release_writing import KEPT, LOCAL, REFINED, SMALL
+from mmopt.mechanism.release_writing import KEPT, LOCAL, REFINED, SMALL, STATED
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.balls import Ball, add, div, exact, mul, product, sub, total
 from mmopt.privacy.rounding.norms_and_measured_integers import MAX_ROWS
@@ -82,6 +82,7 @@ if TYPE_CHECKING:
 Rows: TypeAlias = Any  # an array (m, c), or scipy's sparse rows
 
 PROGRAM, PROGRAM_OF_TABLES = "refine_counts", "refine_tables"
+TOTALS = f"totals {STATED}"
 HIGHS_OUT_OF_TIME, HIGHS_INFEASIBLE = 1, 2  # scipy's statuses
 ROOM = 1e-6  # relative: by which a largest number of rows is rounded up
 LEVEL = 100.0  # squared standard errors, in addition to those of the solver's start
@@ -582,7 +583,8 @@ def refine(
     ----------
     whole : whole numbers, by rounding the counts so that totals and hierarchies still add up
         (``whole_counts``). totals : the number of rows counted, without those that rules drop, where it is
-        public; or known answers by the label of their query or its number, None standing for all rows.
+        public; or known answers by the label of their query or its number, None standing for all rows; by
+        default those that the workload file stated at the release (``known``), and none of them with {}.
     tolerance, time_limit : as for ``solve``; the limit is for all of it, rounding to whole numbers included.
 
     Raises
@@ -609,6 +611,8 @@ def _refined(
             "a release that was loaded from its folder does not hold its queries, which refining needs",
             hint="load it with them: mmopt.load_release(folder, workload=Workload.load(file))",
         )
+    if totals is None and "known" in release.manifest:
+        totals = {one["of"]: one["value"] for one in release.manifest["known"]["totals"]}
     if "refined" in release.manifest:
         raise OptionError("the release is refined already", hint="refine the release that it was made from")
     task = _task(release, totals, whole)
@@ -750,12 +754,7 @@ def _fixed_totals(release: "Release", totals: Totals | None, queries: Rows, ever
                 hint="leave this total out",
             )
         given = {**given, None: count}
-    if given and (column := Neighbours.of(release.manifest["privacy"]["neighbours"]).column):
-        raise OptionError(
-            f"totals are of rows that were counted, and of each person in '{column}' only some were: no such "
-            "total is public",
-            hint="leave totals out",
-        )
+    Neighbours.of(release.manifest["privacy"]["neighbours"]).refuse_totals(given, OptionError)
     rows: list[Array] = []
     values: list[float] = []
     names: list[str] = []
@@ -881,6 +880,12 @@ def _about(
             {"of": name, "value": value}
             for name, value in zip(fixed.names, fixed.values.tolist(), strict=True)
         ],
+        # Where an answer is exact the first total is not stated, but released.
+        **(
+            {"not_covered": TOTALS}
+            if len(fixed.names) > (release.answers["standard_error"] == 0).any()
+            else {}
+        ),
         "objective": figures.objective,
         "bound": figures.bound,
         "gap": figures.gap,

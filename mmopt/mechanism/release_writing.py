@@ -37,6 +37,8 @@ SMALL = 1e-9
 KEPT = 1e-6
 
 SIMULATED = "SIMULATED NOISE: these answers are not private and must not be published"
+#: Of totals that a caller states, in a manifest.
+STATED = "stated to be public, not read from the table: the guarantee does not cover what they say"
 REFINED = (
     "refined answers are post-processing: they spend no privacy, and are biased; standard errors and "
     "intervals are of the unbiased estimates beside them"
@@ -141,6 +143,11 @@ def noise_words(law: Noise, private: bool) -> dict[str, str]:
     """The kind of noise and its sampler, in the words of a manifest."""
     kind, sampler = (f"discrete {law.name}", law.sampler) if private else ("simulated, not private", "numpy")
     return {"kind": kind, "sampler": sampler}
+
+
+def stated_totals(totals: Mapping[str | int | None, float]) -> dict[str, Any]:
+    """Public totals, by label, that of all rows under None, in the words of a manifest."""
+    return {"note": STATED, "totals": [{"of": label, "value": value} for label, value in totals.items()]}
 
 
 def coverage_kind(intervals: Intervals) -> str:

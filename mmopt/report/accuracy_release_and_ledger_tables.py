@@ -352,6 +352,7 @@ def release_rows(manifest: Mapping[str, Any], answers: Frame | None = None) -> l
         ("sensitivity", privacy.get("sensitivity", "")),
         ("scaled", privacy.get("scaled", "")),
         ("not covered", privacy.get("not_covered", "")),
+        ("known", known_words(manifest["known"]) if "known" in manifest else ""),
         ("theorem", privacy["theorem"]),
         (
             "noise",
@@ -369,6 +370,12 @@ def release_rows(manifest: Mapping[str, Any], answers: Frame | None = None) -> l
         ("released", f"{manifest['time']}, by mmopt {versions['mmopt']}"),
     ]
     return [(name, text) for name, text in rows if text]
+
+
+def known_words(about: Mapping[str, Any]) -> str:
+    """The public totals of a workload file, in words."""
+    each = (f"{one['of'] or 'all rows'}: {one['value']:.12g}" for one in about["totals"])
+    return f"{', '.join(each)}; {about['note']}"
 
 
 def _rows_words(rows: Mapping[str, Any]) -> str:
@@ -418,6 +425,7 @@ def _refined_words(about: Mapping[str, Any]) -> str:
         off = rounded(float(whole["largest_distance_of_others"]), 3, up=True)
         near += f", {whole['others']:,} off by up to {off}"
     remarks = f"{about['agreement']}; {about['note']}" if "agreement" in about else about["note"]
+    remarks = "; ".join([remarks, *[about["not_covered"]] * ("not_covered" in about)])
     return f"non-negative{totals}{f', whole ({near})' if near else ''}; {remarks}"
 
 

@@ -10,6 +10,7 @@ Top level (``domain`` and ``workload`` are needed)::
     unit: {column: person, rows: 3}          # whom it protects: see below
     neighbours: add-remove                   # or the same as the set of tables: see below
     data: {outside: refuse, missing: refuse} # or drop: values outside the domain, and NULL, everywhere
+    known: {total: 29501}                    # public answers: of all rows that are counted, of labels
 
 ``data`` also takes ``table: people`` (for a database with several), ``delimiter: "~"`` (for a text file; or
 ``tab``; by default detected from its header) and ``weight: n``, the column with the number of rows of a line
@@ -52,6 +53,10 @@ three rows of one person, or
 the one attribute, in their declared order (so write ``values`` in the order of time), and a person has at
 most one row in a step, added or removed, in at most two steps, any two of them four or more apart. Rows that
 are in no step are dropped or refused, not given a cell. That no person has more rows is not checked.
+
+``known`` states answers that are public anyway: that of all rows, and by its label (``sex=F: 14997``) a
+query's. They are not read from the table, change no noise, and are met by refined answers, whose guarantee
+does not cover what they say. Of persons (``unit`` with a column) no total of counted rows is public.
 
 Forms of an attribute, one of::
 

@@ -52,6 +52,7 @@ from mmopt.request.yaml_tree import (
     decode,
     fail,
     integer,
+    mapping,
     number,
     one_of,
     parse_tree,
@@ -216,7 +217,7 @@ _NEIGHBOURS = (
     *("add-remove", "replace-one", "{rows: k}"),
     "{participation: {separation: b, at_most: k}}",
 )
-_KEYS = ("domain", "predicates", "workload", "normalise", "privacy", "unit", "neighbours", "data")
+_KEYS = ("domain", "predicates", "workload", "normalise", "privacy", "unit", "neighbours", "data", "known")
 
 
 @dataclass(frozen=True, repr=False)
@@ -232,6 +233,7 @@ class Request(Tabular):
     path : the file, as given; "<Python>" for a dictionary.
     text_hash : sha256 of the file's bytes, hex; the workload's hash for a dictionary.
     table : how a table is read; ``data_vector`` takes its fields as keyword arguments.
+    totals : the answers that are public, by the labels of their queries, None standing for all rows.
     """
 
     workload: Workload
@@ -240,6 +242,7 @@ class Request(Tabular):
     path: str
     text_hash: str
     table: TableOptions = field(default_factory=TableOptions)
+    totals: Mapping[str | int | None, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         privacy = "no privacy" if self.privacy is None else f"{self.privacy}"
@@ -310,7 +313,22 @@ def read_request(node: YamlNode, file: str, text_hash: str) -> Request:
         neighbours = _unit(statement)
         with placed(statement.where):
             neighbours.refuse_weight(table.weight, WorkloadError)
-    return Request(workload, root.read("privacy", _privacy, None), neighbours, file, text_hash, table)
+    privacy, totals = root.read("privacy", _privacy, None), _known(root.get("known"), workload)
+    if neighbours is not None and (statement := root.get("known")) is not None:
+        with placed(statement.where):
+            neighbours.refuse_totals(totals, WorkloadError)
+    return Request(workload, privacy, neighbours, file, text_hash, table, totals)
+
+
+def _known(node: YamlNode | None, workload: Workload) -> dict[str | int | None, float]:
+    """The key ``known``: public answers by label, and that of all rows under ``total``."""
+    entries = () if node is None else mapping(node, "known").entries
+    labels = workload.labels() if entries else []
+    for key, _ in entries:
+        if key.text != "total" and (count := labels.count(key.text)) != 1:
+            words = "no query has" if count == 0 else f"{count} queries have"
+            fail(key, f"{words} the label '{key.text}'", suggest(key.text, ("total", *labels)))
+    return {None if key.text == "total" else key.text: number(value, key.text) for key, value in entries}
 
 
 def _privacy(node: YamlNode) -> Privacy | None:

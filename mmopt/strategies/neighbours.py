@@ -298,6 +298,15 @@ class Neighbours:
                 "of a survey's rows, one a line, leave the weight out",
             )
 
+    def refuse_totals(self, totals: object, kind: type[Error]) -> None:
+        """Raise an error of this kind where totals are given, and only some rows of a person are counted."""
+        if self.column and totals:
+            raise kind(
+                f"totals are of rows that were counted, and of each person in '{self.column}' only some "
+                "were: no such total is public",
+                hint="leave totals out",
+            )
+
     def fields(self) -> dict[str, Any]:
         """The numbers of the set, to be saved."""
         return asdict(self)

@@ -21,7 +21,7 @@ from mmopt.answers.refined_answers import PROGRAM, nearest_counts
 from mmopt.driver.templates import templates
 from mmopt.errors import OptionError, ResultError, SolverError, TimeLimitError, TooLargeError
 from mmopt.mechanism import build_manifest, measure, plan
-from mmopt.mechanism.release_writing import REFINED
+from mmopt.mechanism.release_writing import REFINED, STATED
 from mmopt.privacy import Privacy
 from mmopt.proof import certify
 from mmopt.strategies import Strategy
@@ -145,7 +145,8 @@ def test_a_refined_release_is_saved_shown_and_loaded_again(tmp_path: Path) -> No
     assert about["totals"] == [{"of": "all rows", "value": 1500.0}, {"of": "'sex=F'", "value": 300.0}]
     rows = dict(back.rows())
     assert rows["refined"] == (
-        "non-negative, all rows: 1500, 'sex=F': 300, whole (8 of them rounded up or down); " + REFINED
+        "non-negative, all rows: 1500, 'sex=F': 300, whole (8 of them rounded up or down); "
+        f"{REFINED}; totals {STATED}"
     )
     assert rows["optimum"].endswith(" standard errors of its best value")
     with pytest.raises(OptionError) as caught:
@@ -335,6 +336,29 @@ def test_totals_are_numbers_of_one_query_each(subtests: pytest.Subtests) -> None
     for totals in ("21", True, {(0, 1): 12}, {True: 3}, {0: None}):
         with subtests.test(str(totals)), pytest.raises(OptionError, match="expected a"):
             release.refine(totals=totals)
+
+
+def test_public_totals_of_a_workload_file_are_kept(tmp_path: Path) -> None:
+    """They change no noise, are said to be outside the guarantee, and stay with the saved release."""
+    asked = {"domain": {"a": {"values": [1, 2]}}, "workload": [{"marginal": ["a"]}], "privacy": {"rho": 1.0}}
+    data = {"a": [1, 2, 2]}
+    release, plain = (
+        mmopt.release(data, one, simulate=1) for one in ({**asked, "known": {"total": 7, "a=1": 2}}, asked)
+    )
+    assert np.array_equal(release.answers["estimate"], plain.answers["estimate"])
+    assert release.manifest["privacy"] == plain.manifest["privacy"]
+    assert release.manifest["known"]["note"] == STATED and "known" not in plain.manifest
+    saved = load_release(release.save(tmp_path / "out"), asked)
+    assert dict(saved.rows())["known"] == f"all rows: 7, a=1: 2; {STATED}"
+    refined = saved.refine()
+    assert refined.answers["refined"] == pytest.approx([2.0, 5.0], rel=NEAR)
+    assert refined.manifest["refined"]["not_covered"].endswith(STATED)
+    loaded = load_release(refined.save(tmp_path / "refined"), asked)
+    assert "refined.not_covered" not in loaded.unchecked
+    other = saved.refine(totals={})
+    assert "not_covered" not in other.manifest["refined"] and not other.manifest["refined"]["totals"]
+    with pytest.raises(OptionError, match="only some were: no such total is public"):
+        mmopt.accuracy({**asked, "known": {"total": 7}}, unit={"column": "who", "rows": 1})
 
 
 def test_no_total_is_known_of_persons_whose_rows_are_left_out() -> None:

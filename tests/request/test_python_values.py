@@ -196,7 +196,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (
         lambda: Workload.of(domain=AB, worklaod=ENTRIES),
         "worklaod: a workload file has no key 'worklaod', expected domain, predicates, workload, "
-        "normalise, privacy, unit, neighbours or data\n  did you mean 'workload'?",
+        "normalise, privacy, unit, neighbours, data or known\n  did you mean 'workload'?",
     ),
     (
         lambda: Workload.of(workload=ENTRIES),

@@ -69,7 +69,8 @@ def test_reference_in_the_docstring_holds() -> None:
         [re.sub(r"\s+#.*", "", line.strip()) for line in section.splitlines()] for section in sections
     )
     keys = [line.split(":")[0] for line in top]
-    assert keys == ["domain", "workload", "predicates", "normalise", "privacy", "unit", "neighbours", "data"]
+    first = ["domain", "workload", "predicates", "normalise", "privacy", "unit", "neighbours", "data"]
+    assert keys == [*first, "known"]
     options = [line.replace("South", "drop") for line in options]
     domain = [form for form in forms if not form.startswith("age")]
     domain.append(forms[1].removesuffix("}") + ", " + ", ".join(options[:3]) + "}")
@@ -83,8 +84,8 @@ def test_reference_in_the_docstring_holds() -> None:
     lines += [f"  {entry.replace('block', 'identity')}" for entry in entries]
     lines += [f"  - product: {{{block}}}".replace("0-20, 30", "0-64") for block in blocks]
     lines += ["  - marginal: [sex]", *(f"    {line}" for line in names)]
-    for other in ("neighbours", "unit"):  # either says what is protected
-        said = [line for line in top[3:] if not line.startswith(other)]
+    for others in (("neighbours", "known"), ("unit",)):  # either says what is protected; of persons no total
+        said = [line for line in top[3:] if not line.startswith(others)]
         request = parse_request("\n".join([*lines, *said]))
         assert len(request.workload.groups()) >= len(entries) + len(blocks) + 1
 

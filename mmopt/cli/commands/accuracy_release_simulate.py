@@ -226,8 +226,9 @@ def refine(
 ) -> None:
     """Write a release with refined answers into a folder, and print them."""
     check_folder(out)
-    totals = _totals(total or [])
-    refined = load_release(folder, read_request(workload)).refine(
+    request = read_request(workload)
+    totals = _totals(total or []) or request.totals or None
+    refined = load_release(folder, request).refine(
         whole=whole, totals=totals, tolerance=tolerance, time_limit=time_limit
     )
     written = refined.save(out)

@@ -33,7 +33,9 @@ from mmopt.errors import (
 )
 from mmopt.language import program_names
 from mmopt.mechanism.release_plan import not_covered
+from mmopt.mechanism.release_writing import stated_totals
 from mmopt.privacy.epsilon_delta_rho import privacy_warning
+from mmopt.report.accuracy_release_and_ledger_tables import known_words
 from mmopt.report.table_style import (
     NORMALISED,
     domain_table,
@@ -324,6 +326,7 @@ def _check_workload(path: str, cells: bool, data: str | None, table: str | None)
                             neighbours.kind == "replace-one" and neighbours.over(workload).keeps_total,
                         ),
                     ),
+                    *([("known", known_words(stated_totals(request.totals)))] if request.totals else []),
                     *([("normalised", NORMALISED)] if workload.is_normalised else []),
                     ("default program", default_words(workload, request.privacy)),
                     ("refining", refinable_words(workload)),
