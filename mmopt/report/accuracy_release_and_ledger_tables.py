@@ -190,8 +190,13 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
         *((name, text) for name, text in remarks if text),
         ("theorem", plan.theorem),
         ("noise", f"{plan.kind} of scale {plan.noise:.6g} on the strategy's queries"),
-        ("rmse", f"{rounded(plan.rmse, 6, up=True)} predicted, per query"),
+        ("rmse", _rmse_words(plan.rmse, "predicted, per query", plan.bounds_errors)),
     ]
+
+
+def _rmse_words(rmse: float, of: str, bound: str) -> str:
+    """A root mean squared error in words; bound : why it is one, or ""."""
+    return f"{rounded(rmse, 6, up=True)} {of}{f' ({bound})' if bound else ''}"
 
 
 def _counted(unit: Neighbours, rules: Mapping[str, Mapping[str, str]]) -> str:
@@ -358,7 +363,7 @@ def release_rows(manifest: Mapping[str, Any], answers: Frame | None = None) -> l
             "noise",
             f"{noise['kind']}, of scale {noise['scale_at_unit_strategy']:.6g} on the strategy's queries",
         ),
-        ("rmse", f"{rounded(float(accuracy['rmse']), 6, up=True)} per query"),
+        ("rmse", _rmse_words(float(accuracy["rmse"]), "per query", accuracy.get("errors", ""))),
         ("refined", _refined_words(refined) if refined else ""),
         ("optimum", _optimum(refined) if refined else ""),
         (

@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+import mmopt
+from mmopt.driver.templates import templates
 from mmopt.errors import OptionError
 from mmopt.mechanism import (
     measure,
@@ -185,6 +187,23 @@ def test_where_coefficients_are_too_many_intervals_cover_at_least(monkeypatch, s
                 assert found.fineness > 20
                 coarse = replace(found, fineness=0).intervals(0.95)
                 assert (coarse.widths > 1.3 * few.widths).all() and not coarse.is_exact
+
+
+def test_errors_that_are_bounds_are_said_to_be(monkeypatch, tmp_path):
+    """Without coefficients, of a union: on the screen, in the manifest and where the folder is read."""
+    w = Workload.of(
+        domain={"a": [1, 2, 3, 4, 5], "b": [1, 2, 3, 4, 5]}, workload=[{"marginals": {"ways": 1}}]
+    )
+    strategy = templates(w, 2, ["union"]).solution(w)
+    data = {"a": [1, 2, 5], "b": [5, 5, 1]}
+    few = mmopt.release(data, w, {"rho": 0.5}, strategy=strategy, simulate=1)
+    monkeypatch.setattr(accuracy, "_MOST_COEFFICIENTS", 0)
+    many = mmopt.release(data, w, {"rho": 0.5}, strategy=strategy, simulate=1)
+    assert "errors" not in few.manifest["accuracy"] and many.rmse > 1.05 * few.rmse
+    words = many.manifest["accuracy"]["errors"]
+    assert words.startswith("an upper bound") and words == many.plan.bounds_errors
+    assert dict(many.rows())["rmse"].endswith(f"({words})")
+    assert "accuracy.errors" not in mmopt.load_release(many.save(tmp_path / "out"), w).unchecked
 
 
 @pytest.mark.quick

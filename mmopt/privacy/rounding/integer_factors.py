@@ -340,6 +340,11 @@ def _rounded_products(
 class IntegerFactors(IntegerProducts):
     """A union of products in integers, each over all attributes."""
 
+    @property
+    def bounds_errors(self) -> bool:
+        """Whether there are several parts: the errors are those of means over them."""
+        return len(self.sets) > 1
+
     @cached_property
     def hash(self) -> str:
         """sha256 (hex) of the factors and the relative noise of every part, in row-major order."""

@@ -352,6 +352,11 @@ class Measured(ABC):
     compares_columns = False
 
     @property
+    def bounds_errors(self) -> bool:
+        """Whether ``standard_errors`` are upper bounds of those of the estimates, by least squares."""
+        return False
+
+    @property
     def is_biased(self) -> bool:
         """Whether the bias is more than rounding errors."""
         return False
