@@ -766,8 +766,9 @@ def _fixed_totals(release: "Release", totals: Totals | None, queries: Rows, ever
                 f"a total is given of {query!r}, expected a query's label or number, or None for all rows"
             )
         number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
-        if not math.isfinite(number):
-            raise OptionError(f"the total of {name} is {value!r}, expected a number")
+        if not math.isfinite(number) or (query is None and not number.is_integer()):
+            kind = "number" if query is not None else "number of rows"
+            raise OptionError(f"the total of {name} is {value!r}, expected a {kind}")
         numbers = [0] if query is None else release.numbers(query)
         if len(numbers) > 1:
             raise OptionError(

@@ -168,8 +168,10 @@ def test_totals_that_are_none(subtests: pytest.Subtests) -> None:
     for totals, error, message in [
         (-5, OptionError, "the total of all rows is -5, which no counts add up to"),
         ({"sex=F": -1}, OptionError, "the total of 'sex=F' is -1, which no counts add up to"),
-        ({None: "many"}, OptionError, "the total of all rows is 'many', expected a number"),
-        (float("nan"), OptionError, "the total of all rows is nan, expected a number"),
+        ({None: "many"}, OptionError, "the total of all rows is 'many', expected a number of rows"),
+        (float("nan"), OptionError, "the total of all rows is nan, expected a number of rows"),
+        (20.5, OptionError, "the total of all rows is 20.5, expected a number of rows"),
+        ({"sex=F": "few"}, OptionError, "the total of 'sex=F' is 'few', expected a number"),
         ({99: 1}, OptionError, "there is no query 99, expected 0 to 7"),
         (
             {"sex=F": 1, 6: 2},
