@@ -16,6 +16,7 @@ from mmopt.language import (
     ATOMS,
     Apply,
     Block,
+    Curvature,
     Entries,
     EntryIndices,
     Expr,
@@ -105,6 +106,8 @@ class _Lowering:
                 return self.diagonal(product, scope, env)
             case Apply(atom="matmul", args=factors):
                 return self.product([*factors], scope, env)
+            case Apply(atom="diag", args=(vector,)) if infer(vector, scope).is_vector:
+                return self.cp.diag(self.on_diagonal(vector, scope, env))
         assert isinstance(e, Apply)
         form = ATOMS[e.atom].cvxpy
         assert form is not None, e.atom  # an atom of data alone, whose value is constant
@@ -143,7 +146,10 @@ class _Lowering:
     def product(self, factors: list[Expr], scope: Scope, env: Mapping[str, Any]) -> Any:
         """The product, from left to right; one with a diagonal matrix scales columns or rows."""
         vectors = [vector_on_diagonal(f, scope) if len(factors) > 1 else None for f in factors]
-        values = [self.expr(v or f, scope, env) for v, f in zip(vectors, factors, strict=True)]
+        values = [
+            self.expr(f, scope, env) if v is None else self.on_diagonal(v, scope, env)
+            for v, f in zip(vectors, factors, strict=True)
+        ]
         product, is_scale = values[0], vectors[0] is not None
         for value, vector in zip(values[1:], vectors[1:], strict=True):
             if is_scale:
@@ -214,6 +220,15 @@ class _Lowering:
         block = [[variable, i], [i, f]] if e.atom == "inv" else [[f, variable], [variable, i]]
         self.extra.append(self.cp.bmat(block) >> 0)
         return self.blocks.setdefault(e, variable)
+
+    def on_diagonal(self, vector: Expr, scope: Scope, env: Mapping[str, Any]) -> Any:
+        """A vector; of a curved one limits, as cvxpy orders affine matrices alone: above what is convex."""
+        value, bends = self.expr(vector, scope, env), infer(vector, scope).curvature
+        if bends.is_affine:
+            return value
+        variable = self.cp.Variable(value.shape)
+        self.extra.append(variable >= value if bends is Curvature.CONVEX else variable <= value)
+        return variable
 
     def line(self, decided: Line) -> list[Any]:
         """The cvxpy constraints of one constraint of the program; none where nothing chosen occurs.

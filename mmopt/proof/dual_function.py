@@ -6,6 +6,7 @@ their declared signs and cones, and the domains of functions. Where the Lagrangi
 function is infinite. Where it is linear in a free variable, rounding of the multipliers is enough for that.
 """
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -71,11 +72,16 @@ def dual_function(
         kind = infer(off, instance.checked.lines)
         if (shape := tuple(d.value(instance.sizes()) for d in kind.dims)) != y.shape:
             raise OptionError(f"the multiplier of '{key}' has shape {y.shape}, its line {shape}")
+        if not np.isfinite(y).all():
+            raise OptionError(f"the multiplier of '{key}' is not finite")
         name = Name(f"?{key}", relation.span)
-        sign = 0 if relation.op == "==" else 1
-        types[name.id] = replace(kind, curvature=Curvature.CONSTANT, sign=sign, psd=False, why="")
-        values[name.id] = y
-        term = Apply("sum", (Apply("mul", (name, off), relation.span),), relation.span)
+        is_order = relation.op in ("<<", ">>")
+        sign = 0 if is_order or relation.op == "==" else 1
+        constant = replace(kind, curvature=Curvature.CONSTANT, loewner=False, why="")
+        types[name.id] = replace(constant, sign=sign, psd=is_order, symmetric=is_order)
+        values[name.id] = (y + y.T) / 2 if is_order else y
+        outer, inner = ("trace", "matmul") if is_order else ("sum", "mul")
+        term = Apply(outer, (Apply(inner, (name, off), relation.span),), relation.span)
         objective = Apply("add" if program.sense == "minimize" else "sub", (objective, term), relation.span)
     changed = replace(program, objective=objective, constraints=(), repair=(), certificate=None)
     lagrangian = replace(
@@ -87,9 +93,10 @@ def dual_function(
     with time_not_counted("cvxpy"):
         import cvxpy
     try:
-        problem.solve(solver=cvxpy.CLARABEL)
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # the status says it
+            problem.solve(solver=cvxpy.CLARABEL)
     except cvxpy.error.SolverError as error:
         raise SolverError(f"clarabel does not compute the dual function: {error}") from None
-    if problem.value is None:
+    if problem.status not in (cvxpy.OPTIMAL, cvxpy.UNBOUNDED):
         raise SolverError(f"clarabel does not compute the dual function: {problem.status}")
     return float(problem.value)

@@ -18,7 +18,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeGuard
 
-from mmopt.errors import Location, placed, suggest
+from mmopt.errors import Location, placed, suggest, whole
 from mmopt.request.yaml_tree import (
     ListNode,
     Map,
@@ -121,7 +121,9 @@ def check_count(node: YamlNode, count: int, what: str) -> None:
     """Raise TooLargeError for more cells than one attribute may have."""
     if count > MAX_CELLS:
         too_large(
-            node, f"{what}: {count:,} cells, at most {MAX_CELLS:,} are possible", "use fewer or wider cells"
+            node,
+            f"{what}: {whole(count)} cells, at most {MAX_CELLS:,} are possible",
+            "use fewer or wider cells",
         )
 
 

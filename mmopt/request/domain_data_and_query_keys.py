@@ -674,8 +674,8 @@ class _EntryReader:
                 earlier is key,
                 key,
                 f"{what} names the attribute '{words.attribute}' twice",
-                f"'{earlier.text}' and '{key.text}' are both of it: name the lower one, whose answers say the other "
-                "too, or write an entry for each" * (earlier.text != key.text),
+                f"'{earlier.text}' and '{key.text}' are both of it: name the lower one, whose answers say "
+                "the other too, or write an entry for each" * (earlier.text != key.text),
             )
         return {key.text: words for key, words in first.values()}
 

@@ -74,6 +74,7 @@ from mmopt.workloads import (
 TEXT_BYTES = 16_384
 CELLS, QUERIES, ROWS = 64, 200, 128  # most cells; most queries and rows of a strategy that are shown
 MULTIPLIERS = 24  # most sliders
+ROUNDED = 1e-9  # relative: multipliers that are moved by less count as those that were set
 SECONDS, CHECK_SECONDS = 60.0, 5.0  # time limits; the process is killed at ``hard_limit`` of them
 CHECK_MEMORY, WORK_MEMORY = 2**30, 2 * 2**30  # bytes above the start of a process
 BESIDE = "identity", "workload"  # baselines whose errors are shown
@@ -120,6 +121,7 @@ class Offers(PageCall):
             ],
             "solvers": list(solver_names()),
             "atoms": sorted(ATOMS),
+            "words": [[a.text.format(*"xyz"), a.about] for a in ATOMS.values()],
             "keywords": list(SECTIONS),
             "limits": {
                 "cells": CELLS,
@@ -179,6 +181,10 @@ class Bound(Posed):
     multipliers: Mapping[str, Any]
     point: Mapping[str, Any] | None = None
 
+    @property
+    def needs_conic(self) -> bool:
+        return True
+
     def answer(self, report: Report) -> Json:
         bound = bound_of(self.program, self.queries, self.multipliers, point=self.point)
         kept = {name: np.ravel(value) for name, value in bound.multipliers.items()}
@@ -187,7 +193,9 @@ class Bound(Posed):
             "grade": bound.grade or "",
             "why": bound.why,
             "is_moved": any(
-                not np.array_equal(kept[name], np.ravel(value))
+                not np.allclose(
+                    kept[name], np.ravel(value), rtol=ROUNDED, atol=ROUNDED * np.abs(value).max(initial=0)
+                )
                 for name, value in self.multipliers.items()
                 if name in kept
             ),

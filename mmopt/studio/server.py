@@ -115,6 +115,7 @@ class Studio(ThreadingHTTPServer):
         self.lanes = self.kept.enter_context(Lanes(worker))
         self.places = threading.BoundedSemaphore(MOST_REQUESTS)
         self.offers: dict[str, Any] = {}  # what any page is offered, once it is known
+        self.is_over = False
 
     @property
     def address(self) -> str:
@@ -142,6 +143,7 @@ class Studio(ThreadingHTTPServer):
 
     def server_close(self) -> None:
         """Close the socket and end the processes."""
+        self.is_over = True
         super().server_close()
         self.kept.close()
 
@@ -281,12 +283,16 @@ class Handler(BaseHTTPRequestHandler):
         lines: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         run = Run(call, lambda point: lines.put(point_of(point)))
 
+        def put(line: dict[str, Any]) -> None:
+            if not self.server.is_over:  # an end of all is no answer: the page sees that it broke off
+                lines.put(line)
+
         def work() -> None:
             try:
                 if isinstance(call, Combinations):
-                    compare(lane, run, lines.put)
+                    compare(lane, run, put)
                 else:
-                    lines.put(lane.followed(run))
+                    put(lane.followed(run))
             finally:
                 lines.put(None)
 

@@ -180,6 +180,27 @@ def test_what_is_declared_psd_is() -> None:
     assert optimum_of("-trace(G @ X)", "diag(X) <= 1", w) == pytest.approx(-9.0, rel=1e-6)
 
 
+@pytest.mark.quick
+def test_a_curved_vector_stands_on_a_diagonal_in_the_order_of_matrices(subtests: pytest.Subtests) -> None:
+    """By hand; cvxpy itself orders affine matrices alone."""
+    turned = "[[1, 1], [1, -1]] @ diag({0}) @ [[1, 1], [1, -1]]"
+    for sense, objective, line, value in (
+        ("minimize", "sum((x - 1)**2)", "diag(exp(x)) << 2 * eye(2)", 2 * (1 - np.log(2.0)) ** 2),
+        (
+            "minimize",
+            "sum((x - 1)**2)",
+            turned.format("exp(x)") + " << 4 * eye(2)",
+            2 * (1 - np.log(2.0)) ** 2,
+        ),
+        ("maximize", "sum(x)", "diag(sqrt(x)) >> diag(x)", 2.0),
+        ("minimize", "-sum(x)", "lambda_max(diag(x**2)) <= 9", -6.0),
+    ):
+        with subtests.test(line):
+            text = f"program p\nchoose x: vector[2] >= 0\n{sense} {objective}\nsubject to a: {line}\n"
+            s = solve(program=Program.parse(text))
+            assert s.objective == pytest.approx(value, rel=GAP) and s.gap is not None and s.gap <= GAP
+
+
 # The corners of whose blocks are led back in a way of their own, or whose rows are scaled.
 LED_BACK = ("fitness_lmi", "fitness_for_use", "l2_strategy_lmi", "l2_strategy_block")
 

@@ -48,6 +48,30 @@ subject to
     most: [[2, 1], [1, 2]] >> X
     cap: trace(X) <= 3
 """
+SUM = """program sum
+choose
+    x: vector[2] >= 0
+minimize
+    sum(x)
+subject to
+    l: diag(x) >> -[[0, 1], [1, 0]]
+"""
+INVERSE = """program inverse
+choose
+    X: psd[2, 2]
+minimize
+    trace(X) - 1.8 * X[0, 1]
+subject to
+    l: inv(X) << eye(2)
+"""
+ROOT = """program root
+choose
+    s: scalar >= 0
+maximize
+    sqrt(s)
+subject to
+    l: s <= 1
+"""
 # By hand: text, multipliers, value.
 KNOWN = [
     (LP, {}, math.inf),
@@ -56,6 +80,8 @@ KNOWN = [
     (DISK, {"disk": 1.0}, 1.5),
     (DISK, {"disk": 1.0, "line": 1.0}, 0.375),
     (DISK, {"line": -2.0}, -11.0),
+    (SUM, {"l": [[1, -1], [-1, 1]]}, 2.0),
+    (INVERSE, {"l": [[1.0, -0.9], [-0.9, 1.0]]}, 2.0),
     (LOGDET, {"cap": 1.0}, 1.0),
     (LOGDET, {"most": np.eye(2), "cap": 1.0}, 7.0 - 2.0 * math.log(2.0) - 2.0),
 ]
@@ -65,6 +91,15 @@ KNOWN = [
 def test_values_by_hand(text: str, multipliers: dict[str, float], value: float) -> None:
     program = mmopt.Program.parse(text)
     assert mmopt.dual_function(program, multipliers=multipliers) == pytest.approx(value, rel=GAP)
+
+
+def test_what_the_solver_is_not_sure_of_is_not_given() -> None:
+    """Of an infinite dual function a solver may come to a stand at any value."""
+    program = mmopt.Program.parse(ROOT)
+    with pytest.raises(mmopt.SolverError, match="clarabel does not compute the dual function"):
+        mmopt.dual_function(program, multipliers={"l": 1e-6})
+    with pytest.raises(mmopt.OptionError, match="the multiplier of 'l' is not finite"):
+        mmopt.dual_function(program, multipliers={"l": math.nan})
 
 
 @pytest.mark.parametrize("name", CONVEX)

@@ -44,9 +44,9 @@ class Studio:
 
 
 @contextmanager
-def studio() -> Iterator[Studio]:
-    """A studio on a free port."""
-    command = [sys.executable, "-m", "mmopt", "studio", "--no-browser", "--port", "0"]
+def studio(port: int = 0) -> Iterator[Studio]:
+    """A studio on a port, 0 for a free one."""
+    command = [sys.executable, "-m", "mmopt", "studio", "--no-browser", "--port", str(port)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

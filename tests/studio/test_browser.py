@@ -341,6 +341,12 @@ def test_as_i_type(page: Browser) -> None:
         " && document.querySelectorAll('#panel-solution .figure').length > 0"
     )
     assert figures(page)[0] > before * 1.5
+    page.program(SMALLEST.replace(">= 4", ">= 6") + "#")
+    page.wait(
+        "!document.querySelector('#stop').disabled || document.querySelector('#status').textContent === 'Solved.'"
+    )
+    page.program(SMALLEST.replace(">= 4", ">= 6"))
+    page.wait("document.querySelector('#stop').disabled && !document.querySelector('#panel-solution .note')")
 
 
 def test_a_workload_file_and_its_mistake(page: Browser) -> None:
@@ -452,6 +458,23 @@ def test_compare(page: Browser) -> None:
     assert page.js("(e => e.scrollWidth <= e.clientWidth)(document.querySelector('#panel-compare .scroll'))")
 
 
+def test_a_comparison_ends_a_solve_which_says_so(page: Browser) -> None:
+    page.program(LONG)
+    page.set("#queries", "ranges")
+    page.set("#cells", 48)
+    page.set("#solvers", "scs")
+    page.click("#solve")
+    page.wait("document.querySelector('#panel-solution').innerText.startsWith('Solving')")
+    page.tab("compare")
+    page.find("#panel-compare button.main").click()
+    page.wait("document.querySelector('#panel-solution').textContent.startsWith('Stopped.')")
+    page.set("#cells", 47)  # goes on beside the comparison, which is marked
+    page.wait("document.querySelector('#panel-compare > .note') !== null")
+    assert page.text("#panel-compare [role=status]") == "Comparing."
+    page.click("#stop")
+    page.wait("document.querySelector('#panel-compare [role=status]').textContent === 'Stopped.'")
+
+
 # -- addresses
 
 
@@ -470,6 +493,60 @@ def test_an_address_is_shared_and_a_reload_brings_the_same_page(page: Browser, s
     assert page.js("!document.querySelector('#panel-quiz').hidden")
     page.open(server.origin + "#text=" + quote(LARGEST))
     assert page.js("document.querySelector('#text').value") == LARGEST
+
+
+def test_a_link_is_what_it_says_and_marks_what_was_solved_before(page: Browser) -> None:
+    page.set("#cells", 6)
+    page.set("#weighed", 3)
+    page.set("#solvers", "scs")
+    page.solve()
+    before = page.js("document.querySelector('#text').value")
+    for cells, queries in (("9", "ranges"), ("5", "prefix")):
+        page.js(f"(location.hash = 'program=l2_strategy&cells={cells}&queries={queries}&tab=solution', 1)")
+        page.wait("document.querySelector('#cells').value === arguments[0]", cells)
+        page.wait("document.querySelector('#panel-solution .note') !== null")
+        assert (
+            page.js("document.querySelector('#weighed').value + document.querySelector('#solvers').value")
+            == ""
+        )
+        assert page.js("document.querySelector('#text').value") == before
+    page.driver.back()
+    page.wait("document.querySelector('#cells').value === '9'")
+
+
+def test_what_is_set_outlasts_a_reload(page: Browser) -> None:
+    text = "domain:\n  age: {bins: [0, 1, 2, 3, 4]}\nworkload:\n  - product: {age: prefix}\n"
+    page.set("#solvers", "clarabel")
+    page.set("#queries", "file")
+    page.write("#file", text)
+    page.solve()
+    assert page.text("#status") == "Solved."
+    page.driver.refresh()
+    page.settle()
+    assert page.js("document.querySelector('#solvers').value") == "clarabel"
+    assert page.js("document.querySelector('#file').value") == text
+
+
+def test_a_page_takes_the_address_of_the_next_start(browser: Browser) -> None:
+    """Also one that was loaded in between; its text stays."""
+    with studio() as server:
+        browser.open(server.address)
+        browser.program(SMALLEST)
+        port = int(server.origin.rstrip("/").rpartition(":")[2])
+        server.end()
+    for is_reloaded in (False, True):
+        with studio(port) as server:
+            if is_reloaded:
+                browser.driver.refresh()
+                browser.wait("!document.querySelector('#banner').hidden")
+            browser.js("(location.hash = arguments[0], 1)", server.address.partition("#")[2])
+            browser.wait("document.querySelector('#programs').options.length > 1")
+            browser.wait("document.querySelector('#text').value === arguments[0]", SMALLEST)
+            browser.settle()
+            browser.solve()
+            assert browser.text("#status") == "Solved."
+            server.end()
+    browser.errors()
 
 
 def test_a_link_without_a_token_takes_it_from_an_open_page_and_else_says_what_to_do(

@@ -356,7 +356,10 @@ class LoweredNodes:
                 value if self.nodes.all[a].kind == "constant" else self.argument(place, i, a, value)
                 for i, (a, value) in enumerate(zip(node.arguments, values, strict=True))
             ]
-        if node.name == "mul" and node.shape != self.nodes.all[node.arguments[1]].shape != ():
+        by_column = node.name == "mul" and node.shape != self.nodes.all[node.arguments[1]].shape != ()
+        if by_column or (node.name == "diag" and len(node.shape) == 2):
+            values[-1] = self.on_diagonal(values[-1], size_of(node.value))
+        if by_column:
             values[1] = np.ones((node.shape[0], 1)) @ self.cp.reshape(
                 values[1], (1, node.shape[1]), order="C"
             )
@@ -368,6 +371,14 @@ class LoweredNodes:
             scaled = row.cvxpy(self.cp, values[0] / size, *values[1:], **node.options)
             return scaled * size ** degrees[0] + logs * math.log(size)
         return row.cvxpy(self.cp, *values, **node.options)
+
+    def on_diagonal(self, vector: Any, size: float) -> Any:
+        """A vector; of a curved one limits, as cvxpy orders affine matrices alone: above what is convex."""
+        if vector.is_affine():
+            return vector
+        limit = size * self.cp.Variable(vector.shape)
+        self.constraints.append(limit >= vector if vector.is_convex() else limit <= vector)
+        return limit
 
     def placed(self, node: Node, values: list[Any]) -> Any:
         """The entries in their places in an array of zeros."""
@@ -397,7 +408,7 @@ class LoweredNodes:
         """
         node = self.nodes.all[at]
         scale = self.not_cancelled(np.array(size_of(node.value)), at).max()
-        is_symmetric = len(node.shape) == 2 and (node.inferred.symmetric or value.is_symmetric())
+        is_symmetric = len(node.shape) == 2 and node.inferred.symmetric
         variable = self.cp.Variable(node.shape, symmetric=is_symmetric)
         entries = np.triu_indices(len(node.value)) if is_symmetric else ...
         away = variable - value / scale

@@ -6,6 +6,7 @@ is printed is what is checked. Lines are surveyed whether or not they are convex
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 from mmopt.errors import ProgramError
 from mmopt.language.atoms.expression_types import Curvature, RuleError, Type
@@ -274,8 +275,11 @@ def _of_affine(expr: Apply, types: Sequence[Type], at: int, scope: Scope) -> Cur
     """The curvature of the atom on an affine argument; None where its rule refuses one."""
     args = list(types)  # all but argument ``at`` as they are
     args[at] = replace(args[at], curvature=Curvature.AFFINE, loewner=False, why="")
+    rule = ATOMS[expr.atom].rule
     try:
-        return ATOMS[expr.atom].rule(*args, **options_of(expr, scope)).curvature
+        # Of a product all factors, whatever their number.
+        whole = reduce(rule, args) if expr.atom == "matmul" else rule(*args, **options_of(expr, scope))
+        return whole.curvature
     except RuleError:
         return None
 

@@ -4,7 +4,7 @@ const CHANNEL = "mmopt studio";
 const KEY = "mmopt studio token";
 const tab = crypto.randomUUID();
 // Only a token with which a call has succeeded is good: it alone is kept, and given to other pages.
-let token = "", isGood = false, channel = null;
+let token = "", next = "", isGood = false, channel = null;
 const refused = new Set();
 
 /** What a call failed with: words for the reader; `isLost` where nobody answered. */
@@ -15,7 +15,7 @@ export class CallError extends Error {
   }
 }
 
-/** The parts of the address after #, without its token, which this page tries unless it has a good one. */
+/** The parts of the address after #, without its token, which this page tries as soon as it has no good one. */
 export function readAddress() {
   const parts = Object.fromEntries(
     location.hash.slice(1).split("&").filter(Boolean).map((part) => {
@@ -23,7 +23,10 @@ export function readAddress() {
       return at < 0 ? [part, ""] : [part.slice(0, at), decoded(part.slice(at + 1))];
     }));
   if (parts.token) {
-    if (!isGood && /^[\w-]+$/.test(parts.token)) token = parts.token; // no header carries another
+    if (/^[\w-]+$/.test(parts.token)) { // no header carries another
+      if (isGood) next = parts.token;
+      else token = parts.token;
+    }
     delete parts.token;
     writeAddress(parts);
   }
@@ -57,6 +60,7 @@ export function writeAddress(parts) {
 
 /** Whether there is a token: this page's, or one from another page of the studio. */
 export async function findToken() {
+  [token, next] = [token || next, ""];
   token ||= sessionStorage.getItem(KEY) ?? "";
   if (!channel) {
     channel = new BroadcastChannel(CHANNEL);

@@ -121,25 +121,33 @@ export function gapChart(points) {
   return node;
 }
 
-/** A bound as a bar against the optimum; on a number line where one of them is not positive. */
-export function boundBar(bound, optimum, sense) {
-  const node = svg("svg", { viewBox: `0 0 ${WIDTH} 92`, class: "chart bar", role: "img",
-    "aria-label": `Bound ${shown(bound)}, objective reached ${shown(optimum)}` });
+/** A bound against the optimum, and the dual function where it has a number: as a bar of it, or else of the bound.
+
+On a number line where one of them is not positive, of a length in powers of ten: so its ticks are seen to move. */
+export function boundBar(bound, optimum, sense, dual = null) {
+  const node = svg("svg", { viewBox: `0 0 ${WIDTH} ${dual === null ? 92 : 114}`, class: "chart bar", role: "img",
+    "aria-label": `Bound ${shown(bound)}, objective reached ${shown(optimum)}${dual === null ? "" : `, dual function ${shown(dual)}`}` });
   if (bound === null || optimum === null) return node;
-  const way = sense === "maximize" ? 1 : -1;
-  const isBar = bound >= 0 && optimum > 0 && bound <= 4 * optimum;
-  const low = isBar ? 0 : Math.min(bound, optimum), high = Math.max(bound, optimum);
-  const room = isBar ? 0 : (high - low || Math.abs(high) || 1) * 0.15;
-  const x = (t) => 20 + (t - low + room) / (high - low + 2 * room || 1) * (WIDTH - 40);
+  const way = sense === "maximize" ? 1 : -1, all = [bound, optimum, dual ?? bound], filled = dual ?? bound;
+  const isBar = Math.min(...all) >= 0 && optimum > 0 && Math.max(...all) <= 4 * optimum;
+  const far = Math.max(...all.map((t) => Math.abs(t - optimum)), Math.abs(optimum) / 10 || 1e-3);
+  const length = 10 ** Math.ceil(Math.log10(far));
+  const low = isBar ? 0 : Math.min(...all) < optimum ? optimum - length : optimum;
+  const high = isBar ? Math.max(...all) : Math.max(...all) > optimum ? optimum + length : optimum;
+  const room = isBar ? 0 : (high - low || length) * 0.05;
+  const x = (t) => 20 + (t - low + room) / (high - low + 2 * room) * (WIDTH - 40);
   const end = (t) => (x(t) > WIDTH * 0.7 ? "end" : x(t) < WIDTH * 0.3 ? "start" : "middle");
   if (isBar) node.append(
     svg("rect", { x: x(0), y: 30, width: x(optimum) - x(0), height: 26, class: "whole" }),
-    svg("rect", { x: x(0), y: 30, width: Math.max(0, x(bound) - x(0)), height: 26, class: "part" }));
+    svg("rect", { x: x(0), y: 30, width: Math.max(0, x(filled) - x(0)), height: 26, class: "part" }));
   else node.append(svg("line", { x1: 10, x2: WIDTH - 10, y1: 43, y2: 43, class: "axis" }));
   node.append(
     svg("line", { x1: x(bound), x2: x(bound), y1: 24, y2: 62, class: "tick part" }),
     svg("line", { x1: x(optimum), x2: x(optimum), y1: 24, y2: 62, class: "tick" }),
     svg("text", { x: x(bound), y: 18, "text-anchor": end(bound) }, `${sense === "maximize" ? "upper" : "lower"} bound ${shown(bound, 7, way)}`),
     svg("text", { x: x(optimum), y: 83, "text-anchor": end(optimum) }, `objective reached ${shown(optimum, 7, -way)}`));
+  if (dual !== null) node.append(
+    svg("line", { x1: x(dual), x2: x(dual), y1: 30, y2: 92, class: "tick dual" }),
+    svg("text", { x: x(dual), y: 107, "text-anchor": end(dual) }, `dual function ${shown(dual, 7)}`));
   return node;
 }

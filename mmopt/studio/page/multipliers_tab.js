@@ -24,14 +24,14 @@ export class MultipliersTab {
   draw(solution, most) {
     const numbers = solution.multipliers.flatMap((m) => m.values.map((start, i) => ({ m, i, start, value: start })));
     if (!numbers.length) {
-      this.idle(solution.bounded_by ? `The bound is that of ${solution.bounded_by}: choose that program to set its multipliers.` : solution.has_certificate ? "This bound takes no multipliers that could be set." : "This program has no multipliers: no line of it bounds its optimum by them.");
+      this.idle(solution.bounded_by ? `The bound is that of ${solution.bounded_by}: choose that program to set its multipliers.` : solution.has_certificate ? "This bound takes no multipliers that could be set." : solution.lines.length ? "The solve kept no multipliers of this program's lines that could be set. What its bound rests on stands beside it in the view Solution." : "This program has no lines, so no multipliers of them.");
       return;
     }
     this.count += 1;
     const run = this.count;
     const largest = Math.max(...numbers.map((n) => Math.abs(n.start))) || 1;
     const bar = el("div"), said = el("p", { role: "status" }), dual = el("p"), why = el("p", { class: "faint" });
-    const parts = [bar, said, dual, why];
+    const parts = [bar, dual, said, why];
     const setBusy = (is) => parts.forEach((part) => part.setAttribute("aria-busy", is));
     let sent = 0;
     const values = () => Object.fromEntries(solution.multipliers.map((m) =>
@@ -51,13 +51,13 @@ export class MultipliersTab {
       if (run !== this.count) return;
       setBusy(number < sent);
       dual.textContent = dualWords(answer, solution.sense);
-      if (answer.problem) {
-        fill(bar);
+      if (answer.problem) { // the picture before stays, dimmed
+        bar.setAttribute("aria-busy", "true");
         said.textContent = answer.problem.message;
         why.textContent = answer.problem.hint ?? "";
         return;
       }
-      fill(bar, boundBar(answer.bound, solution.objective, solution.sense));
+      fill(bar, boundBar(answer.bound, solution.objective, solution.sense, answer.dual?.value ?? null));
       said.textContent = proves(answer.bound, solution, answer.grade);
       why.textContent = answer.why ?? "";
     });
@@ -79,8 +79,8 @@ export class MultipliersTab {
       el("p", {}, solution.sense === "maximize"
         ? "A choice of multipliers proves an upper bound, or nothing: no feasible point is better. The least of them is the optimum, where duality is strong."
         : "A choice of multipliers proves a lower bound, or nothing: no feasible point is better. The largest of them is the optimum, where duality is strong."),
-      !solution.has_certificate && el("p", { class: "faint" }, "Besides the multipliers, the bound uses ranges of the variables that follow from the lines and from the objective reached, and tangents in place of curved functions. So it may be better or worse than the value of the dual function. “The solver's” may prove less than the solution's own bound: a solve also moves its multipliers where that proves more, and tries others from problems solved near its point."),
-      bar, said, dual, why,
+      !solution.has_certificate && el("p", { class: "faint" }, "Besides the multipliers, the bound uses ranges of the variables that follow from the lines and from the objective reached, and tangents in place of curved functions. So it may be better or worse than the value of the dual function, which alone is largest at the best multipliers. “The solver's” may prove less than the solution's own bound: a solve also moves its multipliers where that proves more, and tries others from problems solved near its point."),
+      bar, dual, said, why,
       el("p", { class: "row" },
         el("button", { type: "button", onclick: all((n) => means.get(n.m)) }, "All equal"),
         el("button", { type: "button", onclick: all((n) => n.start) }, "The solver's"),

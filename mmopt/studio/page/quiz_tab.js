@@ -16,6 +16,7 @@ export class QuizTab extends TreeView {
     this.score = { right: 0, asked: 0 };
     this.stock = [];
     this.list = el("select", { onchange: () => this.list.value && on.load(Number(this.list.value)) });
+    this.forward = el("button", { type: "button", onclick: () => this.next() }, "Next");
     this.question = el("p", { class: "words" });
     this.body = el("div", {});
     this.said = el("p", { role: "status" });
@@ -24,7 +25,7 @@ export class QuizTab extends TreeView {
     fill(panel, el("h2", {}, "Quiz"),
       el("p", {}, "What is the curvature of each part, and is the line accepted? The narrowest word counts: what is affine is convex and concave too. “Neither” is by the rules, which may not see what theory does. In the text titles, comments and descriptions are covered until the answers are shown. Any text may be the quiz: write it beside another view, and share the address."),
       el("p", { class: "row" }, el("label", {}, "Example ", this.list),
-        el("button", { type: "button", onclick: () => this.next() }, "Next")),
+        this.forward),
       this.question, this.body, el("p", { class: "row" }, this.button), this.said, this.total);
   }
 
@@ -90,6 +91,7 @@ export class QuizTab extends TreeView {
   show() {
     if (this.isShown || !this.program) return;
     this.isShown = true;
+    if (document.activeElement === this.button) this.forward.focus();
     this.button.disabled = true;
     let right = 0, answered = 0;
     for (const { select, truth, reply, plain } of this.asked) {

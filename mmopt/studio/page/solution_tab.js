@@ -38,7 +38,7 @@ export class SolutionTab {
     fill(this.panel, el("p", { class: "wrong" }, stop && stop !== "no result" ? `No solution: ${stop}.` : "No solution."),
       problem && (problem.line > 0 ? el("button", { type: "button", class: "problem", onclick: () => this.jump(problem) },
         el("span", { class: "where" }, `${problem.file === "workload" ? "workload file, " : ""}${problem.line}:${problem.column} `), problem.message)
-        : el("p", {}, problem.message)), problem?.hint && el("p", { class: "faint" }, problem.hint));
+        : el("p", {}, problem.message)), problem?.hint && el("p", { class: "faint hint" }, problem.hint));
   }
 
   /** Objective, bound and gap, large, each with a text and what it rests on. */
@@ -93,7 +93,7 @@ export class SolutionTab {
     if (!s.lines.length) return [];
     return [el("h3", {}, "Lines"), table(["line", "tight rows", "largest multipliers"], s.lines.map((line) => [line.name,
       line.count === null ? "" : `${line.tight} of ${line.count}`,
-      [line.largest.map(([label, value]) => (label === line.name ? shown(value) : `${label}: ${shown(value, 4)}`)).join(", ") || (line.multipliers ? "negligible" : ""),
+      [line.largest.map(([label, value]) => (label === line.name ? shown(value) : `${/^\d/.test(label) ? `[${label}]` : label}: ${shown(value, 4)}`)).join("; ") || (line.multipliers ? "negligible" : ""),
         line.more && `and ${line.more} more`, line.largest.length && line.zero && `zero: ${line.zero}`, line.words].filter(Boolean).join("; ")]), [], "Lines at the point"),
       s.legend && el("p", { class: "faint" }, s.legend)];
   }

@@ -2,7 +2,7 @@
 
 import { addressOf, call, CallError, findToken, readAddress, stream, writeAddress } from "./api.js";
 import { CompareTab } from "./compare_tab.js";
-import { byId, counted, debounced, el, fill } from "./dom.js";
+import { byId, counted, debounced, el, fill, folded, table } from "./dom.js";
 import { Editor, units } from "./editor.js";
 import { MultipliersTab } from "./multipliers_tab.js";
 import { ProgramTab } from "./program_tab.js";
@@ -12,8 +12,8 @@ import { SolutionTab } from "./solution_tab.js";
 const TABS = ["program", "solution", "multipliers", "compare", "quiz"];
 const CHECK_WAIT = 150, SOLVE_WAIT = 300, REST_WAIT = 60;
 
-// checked: {text, answer}; solved: {key, solution, points, what}; shown: the key of what the solution view is about; work: the solve or comparison that runs.
-const store = { lists: null, checked: null, solved: null, shown: null, work: null, checks: 0, tab: "program", isMoving: false };
+// checked: {text, answer}; solved: {key, solution, points, what}; shown: the key of what the solution view is about; work: the solve or comparison that runs; solving: the newest solve; wanted: its key.
+const store = { lists: null, checked: null, solved: null, shown: null, work: null, solving: null, wanted: null, checks: 0, tab: "program", isMoving: false };
 
 const editor = new Editor({ onText: textChanged, onPlace: pointFromText });
 const pointing = { point: (node) => editor.point(node?.place ?? null), select: (node) => node.place && editor.select(...node.place) };
@@ -78,7 +78,7 @@ async function check() {
   banner("");
   store.checked = { text, answer };
   drawChecked();
-  if (byId("as-i-type").checked && !answer.problems.length && store.solved?.key !== keyOf(asked()) && !isQuiz()) solveSoon();
+  if (byId("as-i-type").checked && !answer.problems.length && store.wanted !== keyOf(asked()) && !isQuiz()) solveSoon();
 }
 
 /** Shows the newest check everywhere. */
@@ -150,7 +150,9 @@ async function solve() {
   store.isMoving = false;
   const answer = store.checked?.text === editor.text ? store.checked.answer : null;
   if (isQuiz() && (!answer || answer.program)) return say("Press Show first: a solve would give answers away.");
-  const what = asked(), points = [], work = begin("Solving");
+  const what = asked(), points = [], work = store.solving = begin("Solving");
+  store.wanted = keyOf(what);
+  remember();
   const sense = store.checked?.text === what.text ? store.checked.answer.program?.sense : null;
   const started = performance.now();
   let last = null;
@@ -167,7 +169,8 @@ async function solve() {
       if (line.point) points.push(line.point);
       else last = line;
     });
-    if (store.work !== work) return;
+    if (store.solving !== work) return;
+    if (!last) throw new CallError("The answer broke off: the studio's server has ended.", true);
     store.shown = keyOf(what);
     banner("");
     byId("file").setAttribute("aria-invalid", String(last?.problem?.file === "workload"));
@@ -182,8 +185,8 @@ async function solve() {
     }
     end(work, isQuiz() ? "" : last?.solution ? "Solved." : `No solution. ${last?.problem?.message ?? ""}`);
   } catch (error) {
-    if (store.work !== work) return;
-    store.solved = store.shown = null;
+    if (store.solving !== work) return; // another solve shows itself, a comparison does not
+    store.solved = store.shown = store.wanted = null;
     views.multipliers.idle();
     if (error.name === "AbortError") views.solution.idle("Stopped. Press Solve to begin again.");
     else views.solution.failed({ message: error.message });
@@ -222,6 +225,7 @@ function begin(words) {
 function end(work, words) {
   if (store.work !== work) return;
   store.work = null;
+  if (document.activeElement === byId("stop")) byId("solve").focus();
   byId("stop").disabled = true;
   say(words);
 }
@@ -315,6 +319,8 @@ function remember() {
   writeAddress(parts());
 }
 
+const rememberSoon = debounced(CHECK_WAIT, remember);
+
 /** Puts the address of what is shown on the clipboard. */
 async function share() {
   const address = addressOf(parts());
@@ -355,20 +361,31 @@ function showResults() {
 /** Takes text, workload and view from the parts of an address. */
 function openAddress(given) {
   const shipped = store.lists.programs.find((p) => p.name === given.program);
+  const example = views.quiz.stock[Number(given.quiz) - 1];
+  if (given.text || shipped || example) {
+    // What an address with a program leaves out is as at first, not as in the page before.
+    given = { queries: "prefix", query: "", times: byId("times").defaultValue, solver: "", cells: byId("cells").defaultValue, ...given };
+    if (given.queries === "file") given = { file: "", ...given };
+  }
   if (["prefix", "ranges", "tables", "file"].includes(given.queries)) byId("queries").value = given.queries;
   byId("file").value = given.file ?? byId("file").value;
   byId("weighed").value = given.query ?? byId("weighed").value;
   byId("times").value = given.times ?? byId("times").value;
-  if (store.lists.solvers.includes(given.solver)) byId("solvers").value = given.solver;
+  if (["", ...store.lists.solvers].includes(given.solver)) byId("solvers").value = given.solver;
   const cells = Number(given.cells);
   if (cells >= 2 && cells <= store.lists.limits.cells) byId("cells").value = Math.round(cells);
-  const example = views.quiz.stock[Number(given.quiz) - 1];
   const first = store.lists.programs.find((p) => p.name === "l2_strategy") ?? store.lists.programs[0];
   // One character more than is read: the check says so.
   const text = given.text?.slice(0, store.lists.limits.text + 1) || shipped?.text || example?.text || editor.text || first?.text || "";
   drawControls();
   openTab(given.tab ?? (example ? "quiz" : store.tab));
   editor.replace(text);
+  const unknown = [[given.program, shipped, `program '${given.program}'`], [given.quiz, example, `example ${given.quiz}`],
+    [given.tab, TABS.includes(given.tab), `view '${given.tab}'`], [given.cells, cells === Number(byId("cells").value), `number of cells ${given.cells}`],
+    [given.solver, store.lists.solvers.includes(given.solver), `solver '${given.solver}'`]].filter(([asked, is]) => asked && !is);
+  if (unknown.length) say(`There is no ${unknown.map(([, , words]) => words).join(", no ")}.`);
+  markOld(); // the text may be the one that stood there
+  checkSoon();
 }
 
 /** Listens to controls and keys. */
@@ -394,11 +411,16 @@ function listen() {
     byId(id).addEventListener("input", () => {
       drawControls();
       markOld();
-      if (store.solved || byId("as-i-type").checked) (id === "file" ? solveSoon : solveMoving)();
+      rememberSoon();
+      const isComparing = store.work && store.work !== store.solving;
+      if ((store.solved || byId("as-i-type").checked) && !isComparing) (id === "file" ? solveSoon : solveMoving)();
     });
     byId(id).addEventListener("change", remember);
   }
-  byId("solvers").addEventListener("change", markOld);
+  byId("solvers").addEventListener("change", () => {
+    markOld();
+    remember();
+  });
   byId("as-i-type").addEventListener("change", () => byId("as-i-type").checked && check());
   for (const name of TABS) byId(`tab-${name}`).addEventListener("click", () => {
     openTab(name);
@@ -416,27 +438,25 @@ function listen() {
   addEventListener("hashchange", () => openAddress(readAddress()));
 }
 
-/** Begins: the token, the lists, then what the address says. */
-async function start() {
-  const given = readAddress();
+/** Begins: the token, the lists, then what the address says; where that fails, again with the next address. */
+async function start(given = readAddress()) {
+  const again = () => start({ ...given, ...readAddress() });
+  const fail = (words) => {
+    banner(words);
+    addEventListener("hashchange", again, { once: true });
+  };
   openTab(given.tab);
   views.program.draw(null);
-  if (!await findToken()) {
-    banner("This page has no key to a studio. Start “mmopt studio”, open the address it prints, and then follow this link again.");
-    return;
-  }
+  if (!await findToken()) return fail("This page has no key to a studio. Start “mmopt studio” and open the address it prints, here: what this link holds is kept.");
   try {
     const lists = await call("lists");
-    if (lists.problem) {
-      banner(`The studio is not ready: ${lists.problem.message}. Load this page again.`);
-      return;
-    }
+    if (lists.problem) return fail(`The studio is not ready: ${lists.problem.message}. Load this page again.`);
+    banner("");
     store.lists = lists;
     views.quiz.learn(lists.quiz);
   } catch (error) {
     failed(error);
-    if (!error.isLost) banner(error.message);
-    return;
+    return fail(error.isLost ? byId("banner").textContent : error.message);
   }
   const { programs, solvers, version, limits } = store.lists;
   document.querySelector("h1").title = `mmopt ${version}`;
@@ -445,6 +465,10 @@ async function start() {
   byId("cells").max = limits.cells;
   views.compare.learn(solvers, limits.seconds);
   editor.learn(store.lists);
+  fill(byId("words"), folded("Functions and operators of the language", () => [
+    el("p", { class: "faint" }, "A text begins with “program” and a name. Then come sections, in this order where they are there: ",
+      store.lists.keywords.slice(1).join(", "), ". “python -m pydoc mmopt.language” explains them all."),
+    table(["written", "what it is"], store.lists.words, [], "Functions and operators")]));
   listen();
   openAddress(given);
 }
