@@ -98,11 +98,6 @@ RULES = [
     ),
     ("nuclear(X)", "convex", "nuclear is convex, its argument is affine", ["X"]),
     ("sum(eye(n) @ u)", "affine", "sum is linear", ["eye(n) @ u"]),
-    (
-        "convex",
-        "times a constant ≥ 0 keeps the curvature",
-        ["c @ G @ G @ c", "exp(t)"],
-    ),
     ("c @ abs(G) @ exp(u)", "convex", "times a constant ≥ 0 keeps the curvature", ["c", "abs(G)", "exp(u)"]),
     ("sum(c)", "constant", "nothing in it is chosen", ["c"]),
 ]
