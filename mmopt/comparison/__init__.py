@@ -13,6 +13,7 @@ from mmopt.comparison.baselines_against_programs import (
     Factors,
     at_privacy,
     baseline_factors,
+    ratio,
     standards,
 )
 from mmopt.comparison.isolated_tasks import Isolated, Outcome
@@ -53,6 +54,7 @@ __all__ = [
     "compare",
     "outcomes",
     "ranking",
+    "ratio",
     "standards",
     "template_places",
     "with_formulations",

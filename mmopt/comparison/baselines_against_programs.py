@@ -52,11 +52,6 @@ class PrivacyFactors:
         """The cost over the bound."""
         return ratio(self.cost, self.bound)
 
-    @property
-    def best_over_bound(self) -> float:
-        """The least cost over the bound."""
-        return ratio(self.least, self.bound)
-
     def summary(self) -> dict[str, Any]:
         """Fields of a JSON object."""
         return {

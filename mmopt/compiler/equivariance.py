@@ -58,6 +58,7 @@ from mmopt.language import (
     infer,
     walk,
 )
+from mmopt.numerics.arrays import grouped
 
 SUM, LARGEST_PART = "sum", "largest"
 
@@ -341,13 +342,14 @@ def equivariance(
 
 def _groups(checked: Checked, passed: frozenset[str]) -> dict[str, set[str]]:
     """The groups that act on a dimension, by its name."""
-    groups: dict[str, set[str]] = {}
-    for d in checked.program.givens:
-        if d.name not in passed:
-            for dim, axis in zip(d.dims, SOURCE_AXES.get(d.source, ()), strict=False):
-                for name in dim.symbols:
-                    groups.setdefault(name, set()).add(axis.group)
-    return groups
+    groups = grouped(
+        (name, axis.group)
+        for d in checked.program.givens
+        if d.name not in passed
+        for dim, axis in zip(d.dims, SOURCE_AXES.get(d.source, ()), strict=False)
+        for name in dim.symbols
+    )
+    return {name: set(each) for name, each in groups.items()}
 
 
 def _choices(checked: Checked) -> Iterator[dict[str, tuple[float, ...]]]:

@@ -160,9 +160,13 @@ def implied_psd(checked: Checked) -> set[str]:
     for expr, scope, _, _ in _expressions(checked):
         traces, nodes = curved_nodes(expr, scope)
         inner += [*(t[0] for t in traces), *(n.args[0] for n in nodes)]
-    for c in checked.program.constraints:
-        if _is_psd_block(c.relation) and isinstance(c.relation.left, Block):
-            inner += [e for i, row in enumerate(c.relation.left.rows) for e in row[i : i + 1]]  # the diagonal
+    inner += [
+        e
+        for c in checked.program.constraints
+        if _is_psd_block(c.relation) and isinstance(c.relation.left, Block)
+        for i, row in enumerate(c.relation.left.rows)
+        for e in row[i : i + 1]  # the diagonal
+    ]
     return {e.id for e in inner if isinstance(e, Name)}
 
 

@@ -38,7 +38,7 @@ from mmopt.language import (
     number_of,
     rewrite,
 )
-from mmopt.numerics import Array
+from mmopt.numerics import Array, grouped
 
 
 @dataclass(frozen=True)
@@ -212,11 +212,10 @@ class _Equations:
 
 def _plus(first: Degree, *others: tuple[Degree, float]) -> Degree:
     """The first, and multiples of others: the degree of a product with powers of others."""
-    out = dict(first)
-    for other, factor in others:
-        for key, power in other.items():
-            out[key] = out.get(key, 0.0) + factor * power
-    return {k: p for k, p in out.items() if p}
+    terms = grouped(
+        (key, factor * power) for other, factor in ((first, 1.0), *others) for key, power in other.items()
+    )
+    return {key: power for key, powers in terms.items() if (power := sum(powers))}
 
 
 def _degree(expr: Expr, eq: _Equations) -> Degree:

@@ -54,6 +54,7 @@ from mmopt.data.draft_workload import null_key
 from mmopt.data.open_table import OF_PERSONS, TableColumns, is_table
 from mmopt.data.table_files_and_connections import called, hash_of, ibis
 from mmopt.errors import DataError, counted
+from mmopt.numerics.arrays import grouped
 from mmopt.privacy.rounding.norms_and_measured_integers import MAX_ROWS
 from mmopt.request.domain_data_and_query_keys import SPELLING_RULES, is_delimiter, spelling_problem
 from mmopt.strategies import Neighbours
@@ -212,15 +213,14 @@ def wanted_columns(
         )
     if problem := spelling_problem(spelling):
         raise DataError(problem)
-    wanted: dict[str, str] = {}
-    for attribute in attributes_to_read(domain, workload):
-        for column in (*attribute.above, attribute.column):
-            # Attributes may share a column; the first names it.
-            wanted.setdefault(column, f"attribute '{attribute.name}'")
-    if weight is not None:
-        wanted.setdefault(weight, "the weight of each line")
-    if part is not None:
-        wanted.setdefault(part[0], "the partition of the ledger")
+    attributes = attributes_to_read(domain, workload)
+    uses = [
+        *((column, f"attribute '{a.name}'") for a in attributes for column in (*a.above, a.column)),
+        *([] if weight is None else [(weight, "the weight of each line")]),
+        *([] if part is None else [(part[0], "the partition of the ledger")]),
+    ]
+    # Attributes may share a column; the first names it.
+    wanted = {column: first for column, (first, *_) in grouped(uses).items()}
     if persons is not None:
         wanted[persons.column] = OF_PERSONS
     return wanted, persons

@@ -42,7 +42,7 @@ from mmopt.data.open_table import TableColumns, open_table
 from mmopt.data.table_files_and_connections import ibis
 from mmopt.errors import DataError
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import frozen
+from mmopt.numerics.arrays import frozen, grouped
 from mmopt.privacy.rounding.norms_and_measured_integers import maximal_sets
 from mmopt.request import WorkloadLike, as_domain, as_workload
 from mmopt.strategies import Neighbours
@@ -276,18 +276,14 @@ def joined(
         blocks[-1].append(i)
         entries *= sizes[i]
     block_of = {i: block for block in blocks for i in block}
-    by_union: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
-    for attributes in sets:
-        union = tuple(sorted({j for i in attributes for j in block_of[i]}))
-        by_union.setdefault(union if _entries(union, sizes) <= LARGEST_JOINED else attributes, []).append(
-            attributes
-        )
+    unions = ((one, tuple(sorted({j for i in one for j in block_of[i]}))) for one in sets)
+    by_union = grouped(
+        (union if _entries(union, sizes) <= LARGEST_JOINED else attributes, attributes)
+        for attributes, union in unions
+    )
     # A union for a single set is not counted: the set is, or a union of several that contains it.
     several = {union: attributes for union, attributes in by_union.items() if len(attributes) > 1}
-    around: dict[int, list[tuple[int, ...]]] = {}
-    for union in several:
-        for i in union:
-            around.setdefault(i, []).append(union)
+    around = grouped((i, union) for union in several for i in union)
     for (attributes,) in (group for group in by_union.values() if len(group) == 1):
         others = around.get(attributes[0], []) if attributes else list(several)
         union = next((other for other in others if set(other).issuperset(attributes)), attributes)
@@ -325,11 +321,8 @@ class MarginalCounts:
     @cached_property
     def _by_attribute(self) -> dict[int, list[tuple[int, ...]]]:
         """The sets with tables that contain each attribute, the smallest table first."""
-        by_attribute: dict[int, list[tuple[int, ...]]] = {}
-        for attributes in sorted(self.tables, key=lambda attributes: self.tables[attributes].size):
-            for i in attributes:
-                by_attribute.setdefault(i, []).append(attributes)
-        return by_attribute
+        by_size = sorted(self.tables, key=lambda attributes: self.tables[attributes].size)
+        return grouped((i, attributes) for attributes in by_size for i in attributes)
 
     def of(self, attributes: tuple[int, ...]) -> Counts:
         """The rows in each cell of these attributes, ascending; () is the number of rows that have cells.

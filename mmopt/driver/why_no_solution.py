@@ -157,9 +157,7 @@ def probe(instance: Instance, names: Collection[str], clock: Clock) -> Probe | N
             for n, pair in ((n, (n, f"{n} above")) for n in names)
         }
         largest = {name: max(each, default=np.inf) for name, each in weights.items()}
-        reach, proof = 0.0, NO_PROOF
-        if slack > LEAST_SLACK:
-            reach, proof = proved_reach(elastic, values, point, clock)
+        reach, proof = proved_reach(elastic, values, point, clock) if slack > LEAST_SLACK else (0.0, NO_PROOF)
         best = Probe(tuple(names), slack, values, reach, largest, proof=proof)
         if slack <= LEAST_SLACK or reach:
             break

@@ -26,7 +26,7 @@ rounded operation after that is followed by a step to the next float.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -48,11 +48,21 @@ Array = npt.NDArray[np.float64]  # of any shape
 Ints = npt.NDArray[np.int64]
 AnyInts = npt.NDArray[np.int64 | np.object_]  # or Python integers
 AnyArray = TypeVar("AnyArray", bound=np.ndarray[tuple[int, ...], np.dtype[np.generic]])
+GroupKey = TypeVar("GroupKey", bound=Hashable)
+Member = TypeVar("Member")
 
 EPS = float(np.finfo(np.float64).eps)
 
 # Cells up to which a workload or strategy is computed as a matrix, where no other way is cheaper.
 MOST_CELLS = 8192
+
+
+def grouped(pairs: Iterable[tuple[GroupKey, Member]]) -> dict[GroupKey, list[Member]]:
+    """The second entries of pairs by their first, both in order."""
+    groups: dict[GroupKey, list[Member]] = {}
+    for key, member in pairs:
+        groups.setdefault(key, []).append(member)
+    return groups
 
 
 def frozen(array: AnyArray) -> AnyArray:

@@ -296,10 +296,12 @@ STYLES = (
 def programs_table(programs: Sequence[Program]) -> Table:
     """Names with title, place in the paper, class and bound; formulations below their program."""
     names = {p.name for p in programs}
-    rows: list[Row] = []
-    for base in (p for p in programs if p.formulation_of not in names):
-        rows.append((bold(base.name), _words(base)))
-        rows += [(f"  {p.name}", _words(p)) for p in programs if p.formulation_of == base.name]
+    rows = (
+        (bold(p.name) if p is base else f"  {p.name}", _words(p))
+        for base in programs
+        if base.formulation_of not in names
+        for p in (base, *(p for p in programs if p.formulation_of == base.name))
+    )
     return rows_table(("program", "what it finds"), rows)
 
 

@@ -27,12 +27,13 @@ from mmopt.comparison import (
     TemplatePlace,
     best_first,
     ranking,
+    ratio,
     standards,
 )
 from mmopt.driver import Tuned
 from mmopt.errors import ResultError
 from mmopt.mechanism import Plan
-from mmopt.numerics.arrays import rounded
+from mmopt.numerics.arrays import grouped, rounded
 from mmopt.report.table_style import (
     Row,
     Table,
@@ -262,7 +263,7 @@ def _privacy_rows(costed: Sequence[tuple[Cost, Factors]]) -> tuple[str, tuple[st
     for best, _ in costs[:1]:
         assert best.against is not None
         least = figure(best.least, up=True)
-        rows.insert(0, (bold(best.against.program), least, "1", _times(best.best_over_bound)))
+        rows.insert(0, (bold(best.against.program), least, "1", _times(ratio(best.least, best.bound))))
     return "Privacy cost", ("privacy cost", "factor", "/ bound"), rows
 
 
@@ -609,9 +610,7 @@ def _rounds_shown(history: Sequence[HistoryRow], sign: float) -> list[int]:
     def worth(i: int) -> float:
         return sign * history[i].get("objective", sign * math.inf)
 
-    starts: dict[float, list[int]] = {}
-    for i, row in enumerate(history):
-        starts.setdefault(row.get("start", 0), []).append(i)
+    starts = grouped((row.get("start", 0), i) for i, row in enumerate(history))
     best = [min(places, key=worth) for places in starts.values()]
     last = [places[-1] for places in starts.values()]
     order = [*sorted(best, key=worth), *sorted(last, key=worth), *sorted(range(len(history)), key=worth)]

@@ -14,7 +14,7 @@ from rich import box
 from rich.console import JustifyMethod
 from rich.text import Text
 
-from mmopt.numerics.arrays import rounded
+from mmopt.numerics.arrays import grouped, rounded
 from mmopt.workloads import Bins, Categories, Domain, Workload
 
 Row = Sequence[object]  # texts, plain or in a style, and sentences with formulas
@@ -39,9 +39,8 @@ class Table:
     first_names_row: bool = True
 
     def __rich__(self) -> rich.table.Table:
-        table = rich.table.Table.grid(padding=(0, 2))
-        if any(self.header):
-            table = rich.table.Table(
+        table = (
+            rich.table.Table(
                 box=box.SIMPLE_HEAD,
                 show_edge=False,
                 pad_edge=False,
@@ -49,6 +48,9 @@ class Table:
                 title=bold(self.title) if self.title else None,
                 title_justify="left",
             )
+            if any(self.header)
+            else rich.table.Table.grid(padding=(0, 2))
+        )
         for number, name in enumerate(self.header):
             justify: JustifyMethod = "right" if name in self.right else "left"
             is_whole = name in (*self.right, *self.whole) or not (number or any(self.header))
@@ -178,10 +180,7 @@ def clipped(text: str, longest: int = 200) -> str:
 
 def by_reason(named: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
     """Reasons in their order, each with the names that have it, once."""
-    reasons: dict[str, dict[str, None]] = {}
-    for reason, name in named:
-        reasons.setdefault(reason, {})[name] = None
-    return [(reason, list(names)) for reason, names in reasons.items()]
+    return [(reason, list(dict.fromkeys(names))) for reason, names in grouped(named).items()]
 
 
 def left_out(title: str, named: Iterable[tuple[str, str]]) -> list[str]:

@@ -42,9 +42,11 @@ def why_not_released(
 
     sensitivity : that of the strategy as the author's program means it.
     """
-    has, changed = f"largest column norm {sensitivity:.10g}", "a row of a table changes"
-    if neighbours != ADD_REMOVE:
-        has, changed = f"sensitivity {sensitivity:.10g} to '{neighbours}'", "neighbours differ by"
+    has, changed = (
+        (f"largest column norm {sensitivity:.10g}", "a row of a table changes")
+        if neighbours == ADD_REMOVE
+        else (f"sensitivity {sensitivity:.10g} to '{neighbours}'", "neighbours differ by")
+    )
     return (
         f"the noise of '{program}' has privacy cost {sensitivity**2:.10g}, which is neither its objective "
         f"nor 1, so its lines bound something else than what {changed}, and it cannot be released"

@@ -140,10 +140,12 @@ def negative_log_t(space: RowSpace, logits: Array) -> tuple[float, Array]:
     strategy = spectrum(space, space.moments(mixture))
     weights, means = mixture.weights, space.means(mixture, strategy.parts)
     each = [(factor * mean).sum(axis=1) for factor, mean in zip(mixture.factors, means, strict=True)]
-    slopes = [weights * (each[0] - 1.0)]
-    for factor, mean, total in zip(mixture.factors, means, each, strict=True):
-        slopes.append((weights[:, None] * factor * (mean - total[:, None])).ravel())
-    return -float(np.log(strategy.total)), -0.5 * np.concatenate(slopes)
+    slopes = [
+        (weights[:, None] * factor * (mean - total[:, None])).ravel()
+        for factor, mean, total in zip(mixture.factors, means, each, strict=True)
+    ]
+    by_weights = weights * (each[0] - 1.0)
+    return -float(np.log(strategy.total)), -0.5 * np.concatenate([by_weights, *slopes])
 
 
 def _mixture(space: RowSpace, logits: Array) -> Mixture:

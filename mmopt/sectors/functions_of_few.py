@@ -60,7 +60,7 @@ import numpy as np
 
 from mmopt.errors import TooLargeError
 from mmopt.limits import fits_memory
-from mmopt.numerics import EPS, GROW, Array, Ball, Ints, gamma
+from mmopt.numerics import EPS, GROW, Array, Ball, Ints, gamma, grouped
 from mmopt.symmetry.attribute_queries import Piece, interchangeable
 from mmopt.symmetry.components import MOST_COMPONENTS, AttributeSymmetry
 from mmopt.workloads import (
@@ -259,10 +259,10 @@ def components_of(
     ------
     TooLargeError : too many components.
     """
-    alike: dict[Looked, list[int]] = {}  # products that look alike have the same components
-    for at, product in enumerate(products):
-        looked = tuple((i, tuple(f.rests), f.flat.shape[1] > 1) for i, f in sorted(product.factors.items()))
-        alike.setdefault(looked, []).append(at)
+    alike = grouped(  # products that look alike have the same components
+        (tuple((i, tuple(f.rests), f.flat.shape[1] > 1) for i, f in sorted(product.factors.items())), at)
+        for at, product in enumerate(products)
+    )
     sectors: dict[Rests, set[Sector]] = {}
     members: dict[Rests, list[int]] = {}
     for looked, numbers in alike.items():

@@ -29,10 +29,11 @@ import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 
-from mmopt.numerics import GROW, Array, Ints, U, gamma
+from mmopt.numerics import GROW, Array, Ints, U, gamma, grouped
 
 #: Attributes of a table, ascending.
 Axes = tuple[int, ...]
@@ -204,11 +205,12 @@ def separators(sets: Iterable[Axes]) -> dict[Axes, list[Axes]]:
 
     A set S is needless where larger sets connect all the tables that hold S: every shift by S goes by them.
     """
-    holders: dict[Axes, list[Axes]] = {}
-    for axes in sets:
-        for count in range(1, len(axes)):
-            for subset in itertools.combinations(axes, count):
-                holders.setdefault(subset, []).append(axes)
+    holders = grouped(
+        (subset, axes)
+        for axes in sets
+        for count in range(1, len(axes))
+        for subset in itertools.combinations(axes, count)
+    )
     shared = {subset: tables for subset, tables in holders.items() if len(tables) > 1}
     return {subset: tables for subset, tables in shared.items() if not _connected(subset, tables, shared)}
 
@@ -266,10 +268,8 @@ def elimination(sets: Iterable[Axes], sizes: Sequence[int]) -> tuple[tuple[Axes,
 
     The next attribute is always the one of the smallest table.
     """
-    around: dict[int, set[int]] = {}
-    for axes in sets:
-        for axis in axes:
-            around.setdefault(axis, set()).update(axes)
+    tables = grouped((axis, axes) for axes in sets for axis in axes)
+    around = {axis: set[int]().union(*each) for axis, each in tables.items()}
     steps, entries = [], 0.0
     while around:
         costs = {axis: math.prod(float(sizes[other]) for other in group) for axis, group in around.items()}
@@ -310,10 +310,7 @@ def largest_by_elimination(tables: TableSum, steps: Sequence[Axes]) -> tuple[flo
 
 def _joined(bucket: Iterable[tuple[Axes, Array]]) -> dict[Axes, Array]:
     """Tables of the same attributes as one."""
-    joined: dict[Axes, Array] = {}
-    for axes, array in bucket:
-        joined[axes] = joined[axes] + array if axes in joined else array
-    return joined
+    return {axes: reduce(np.add, arrays) for axes, arrays in grouped(bucket).items()}
 
 
 def _summed(axes: Sequence[int], arrays: Mapping[Axes, Array], sizes: Sequence[int]) -> Array:

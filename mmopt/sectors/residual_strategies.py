@@ -62,7 +62,7 @@ from scipy import linalg, optimize
 
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.limits import require_memory, time_left
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import Array, grouped
 from mmopt.sectors.functions_of_few import SectorComponent
 from mmopt.sectors.row_space import RowSpace
 from mmopt.workloads import Implicit, Workload
@@ -193,10 +193,15 @@ def products_of_few(workload: Workload) -> tuple[FewProduct, ...]:
 
 def _contrasts(products: Sequence[FewProduct], bases: Sequence[Array]) -> dict[Key, Array]:
     """By factor the Gram matrix of its contrasts; attributes of one base share them, and so designs."""
-    keyed = {(i, id(gram)): gram for p in products for i, gram in zip(p.attributes, p.grams, strict=True)}
+    keyed = _grams(products)
     distinct = {(key, bases[i].tobytes()): (gram, bases[i]) for (i, key), gram in keyed.items()}
     contrasts = {key: contrast_gram(*pair) for key, pair in distinct.items()}
     return {(i, key): contrasts[key, bases[i].tobytes()] for i, key in keyed}
+
+
+def _grams(products: Sequence[FewProduct]) -> dict[tuple[int, int], Array]:
+    """The Gram matrices by attribute and identity."""
+    return {(i, id(gram)): gram for p in products for i, gram in zip(p.attributes, p.grams, strict=True)}
 
 
 def terms_by_sector(products: Sequence[FewProduct], bases: Sequence[Array]) -> dict[tuple[int, ...], Terms]:
@@ -206,11 +211,10 @@ def terms_by_sector(products: Sequence[FewProduct], bases: Sequence[Array]) -> d
     the queries' means.
     """
     weights: dict[tuple[int, ...], Terms] = defaultdict(lambda: defaultdict(float))
-    means: dict[tuple[int, int], float] = {}
-    for product in products:
-        for i, gram in zip(product.attributes, product.grams, strict=True):
-            if (i, id(gram)) not in means:
-                means[i, id(gram)] = max(float(bases[i] @ gram @ bases[i]), 0.0)
+    means = {
+        (i, number): max(float(bases[i] @ gram @ bases[i]), 0.0)
+        for (i, number), gram in _grams(products).items()
+    }
     for product in products:
         keyed = list(zip(product.attributes, map(id, product.grams), strict=True))
         for size in range(len(keyed) + 1):
@@ -516,9 +520,7 @@ def shared_designs(products: Sequence[FewProduct], bases: Sequence[Array]) -> Sh
     TooLargeError : a factor beyond the memory limit.
     """
     sectors, grams = terms_by_sector(products, bases), _contrasts(products, bases)
-    keys: dict[int, list[Key]] = {}
-    for key in grams:
-        keys.setdefault(key[0], []).append(key)
+    keys = grouped((key[0], key) for key in grams)
     designs = {
         i: attribute_design(_sum_of_grams(grams, dict.fromkeys(each, 1.0))) for i, each in keys.items()
     }

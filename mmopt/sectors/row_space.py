@@ -18,7 +18,7 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.limits import require_time
-from mmopt.numerics import EPS, Array, Ints, Space, Split, qr, rounding_of_qr
+from mmopt.numerics import EPS, Array, Ints, Space, Split, grouped, qr, rounding_of_qr
 from mmopt.sectors.functions_of_few import (
     AttributeBasis,
     Coefficients,
@@ -185,11 +185,11 @@ class RowSpace:
     @property
     def longest(self) -> float:
         """At least the largest Σ μ_κ ‖b_κ(x)‖²: at a cell the rests of given attributes are of one choice."""
-        squares: dict[tuple[int, ...], float] = {}
-        for component, square in zip(self.components, self._largest_squares.tolist(), strict=True):
-            places = tuple(i for i, _ in component.rests)
-            squares[places] = max(square, squares.get(places, 0.0))
-        return math.fsum(squares.values()) * (1.0 + 2.0 * self._roundings * EPS)
+        squares = grouped(
+            (tuple(i for i, _ in component.rests), square)
+            for component, square in zip(self.components, self._largest_squares.tolist(), strict=True)
+        )
+        return math.fsum(map(max, squares.values())) * (1.0 + 2.0 * self._roundings * EPS)
 
     def means(self, mixture: Mixture, parts: Sequence[Array]) -> tuple[Array, ...]:
         """(J, oᵢ) an attribute: the mean of f under each product, given the attribute's orbit."""
@@ -408,9 +408,7 @@ def _product_rows(component: SectorComponent, product: ProductCoefficients) -> R
 def _eliminated(component: SectorComponent, rows: Sequence[Rows]) -> tuple[Array, float]:
     """The stacked rows' triangle, one sector after the other, and the relative rounding of all steps."""
     lost = 0.0
-    waiting: dict[Sector, list[Rows]] = {}  # by the first sector that they touch
-    for block in rows:
-        waiting.setdefault(block[0][0], []).append(block)
+    waiting = grouped((block[0][0], block) for block in rows)  # by the first sector that they touch
     triangles = []
     for sector, width in zip(component.sectors, component.widths, strict=True):
         require_time()

@@ -40,7 +40,7 @@ import itertools
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -163,13 +163,10 @@ class SectorLayout:
             functions[:, label[codes[:, i]]]
             for i, (functions, label) in enumerate(zip(self.functions, self.labels, strict=True))
         ]
-        blocks = []
-        for one in self.sets:
-            block = np.ones((1, len(codes)))
-            for i in one:
-                block = (block[:, None] * each[i][None]).reshape(-1, len(codes))
-            blocks.append(block)
-        return np.concatenate(blocks)
+        constant = np.ones((1, len(codes)))
+        return np.concatenate(
+            [reduce(linalg.khatri_rao, (each[i] for i in one), constant) for one in self.sets]
+        )
 
     @cached_property
     def inverses(self) -> tuple[Array, ...]:
@@ -255,7 +252,7 @@ class RestComponent:
         for (i, _), members in zip(self.rests, self.members, strict=True):
             inside = np.equal.outer(members, codes[:, i]).astype(np.float64)
             inside -= inside.sum(axis=0) / len(members)
-            values = (values[:, None] * inside[None]).reshape(-1, len(codes))
+            values = linalg.khatri_rao(values, inside)
         return values
 
 

@@ -77,13 +77,14 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from scipy import linalg, optimize
 
 from mmopt.errors import TooLargeError
 from mmopt.limits import require_memory, time_left
-from mmopt.numerics import EPS, Array, Ints, exact
+from mmopt.numerics import EPS, Array, Ints, exact, grouped
 from mmopt.numerics.ball_functions import nuclear
 from mmopt.sectors.residual_strategies import FewProduct, attribute_design, contrast_gram
 from mmopt.workloads.blocks.combined_blocks import kron
@@ -327,9 +328,7 @@ def _merged(sets: dict[Set, Terms]) -> dict[Set, Terms]:
     merged = {}
     for attributes, terms in sets.items():
         for j in range(len(attributes)):
-            alike: dict[tuple[int, ...], Terms] = defaultdict(list)
-            for grams, weight in terms:
-                alike[tuple(map(id, grams[:j] + grams[j + 1 :]))].append((grams, weight))
+            alike = grouped((tuple(map(id, term[0][:j] + term[0][j + 1 :])), term) for term in terms)
             terms = []
             for same in alike.values():
                 grams, top = same[0][0], max(weight for _, weight in same)
@@ -616,10 +615,12 @@ def best_measure_bound(
 
     Raises TooLargeError as ``root_trace_below``.
     """
-    sums: dict[int, Array] = {}
-    for product in products:
-        for i, gram in zip(product.attributes, product.grams, strict=True):
-            sums[i] = sums.get(i, 0.0) + product.weight * gram
+    grams = grouped(
+        (i, product.weight * gram)
+        for product in products
+        for i, gram in zip(product.attributes, product.grams, strict=True)
+    )
+    sums = {i: reduce(np.add, each) for i, each in grams.items()}
     mixed = {i: attribute_design(gram).measure for i, gram in sums.items() if _is_one_contrast(gram)}
     bounds: list[tuple[float, tuple[Array, ...]]] = []
 

@@ -44,7 +44,7 @@ from mmopt.numerics import (
     root_up,
     times_up,
 )
-from mmopt.numerics.arrays import rounded
+from mmopt.numerics.arrays import grouped, rounded
 from mmopt.sectors.functions_of_few import Rests, all_subsets
 from mmopt.sectors.row_space import RowSpace
 from mmopt.sectors.row_space_cells_and_targets import (
@@ -176,10 +176,7 @@ class ComponentStrategy(StrategyForm):
     @cached_property
     def _places(self) -> dict[Key, list[tuple[int, Ints]]]:
         """The places of a choice of one part per attribute: the components, and the columns of each."""
-        places: dict[Key, list[tuple[int, Ints]]] = {}
-        for at, chosen in enumerate(self.cells.chosen):
-            places.setdefault(chosen.key, []).append((at, chosen.kept))
-        return places
+        return grouped((chosen.key, (at, chosen.kept)) for at, chosen in enumerate(self.cells.chosen))
 
     def _images(self, key: Key, rows: Array) -> Iterator[tuple[Array, Array, Array]]:
         """For rows R (k, d) of a component: R A⁺ on each block, its inverse, and the rest."""

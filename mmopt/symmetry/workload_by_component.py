@@ -50,6 +50,7 @@ from mmopt.numerics import (
     Space,
     Split,
     columns_of,
+    grouped,
     qr,
     rounding_of_root,
     stacked_root,
@@ -380,10 +381,10 @@ def _basis(space: Space, cells: Space, rows: Array, at: int, matrix: Array) -> A
     assert space.labels is not None
     orbit = space.orbit_of()
     image = (matrix @ cells.basis(at)).reshape(len(matrix), -1, int(space.multiplicities[at]))
-    columns = []
-    for t, label in zip(rows, space.labels[at], strict=True):
-        column = np.einsum("iac,a->ic", image, t) / float(t @ t)
-        columns.append(np.where((orbit == label)[:, None], column, 0.0))
+    columns = [
+        np.where((orbit == label)[:, None], np.einsum("iac,a->ic", image, t) / float(t @ t), 0.0)
+        for t, label in zip(rows, space.labels[at], strict=True)
+    ]
     return sparse.csr_array(np.hstack(columns))
 
 
@@ -452,9 +453,7 @@ def _connected_by_swaps(rows: PieceRows, attribute: AttributeSymmetry) -> Ints:
     Queries that occur several times are mapped copy by copy.
     """
     count = len(rows.matrix)
-    places: dict[bytes, list[int]] = {}
-    for at, key in enumerate(keys(rows.matrix, rows.targets)):
-        places.setdefault(key, []).append(at)
+    places = grouped((key, at) for at, key in enumerate(keys(rows.matrix, rows.targets)))
     copy = np.empty(count, dtype=np.int64)
     for same in places.values():
         copy[same] = np.arange(len(same))

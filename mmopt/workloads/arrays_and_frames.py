@@ -86,9 +86,11 @@ def plain_value(value: object) -> Plain:
         case datetime.date():
             return value.isoformat()
     kind = type(value).__name__
-    hint = "taken are texts, numbers, True, False, None, dates, and lists and dictionaries of them"
-    if kind == "Interval":
-        hint = "write the edges of half-open intervals: {'bins': [0, 18, 65]} means [0, 18), [18, 65)"
+    hint = (
+        "write the edges of half-open intervals: {'bins': [0, 18, 65]} means [0, 18), [18, 65)"
+        if kind == "Interval"
+        else "taken are texts, numbers, True, False, None, dates, and lists and dictionaries of them"
+    )
     raise WorkloadError(f"a value of type {kind} means nothing here", hint=hint)
 
 

@@ -20,7 +20,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from statistics import NormalDist
 from typing import TypeVar
 
@@ -417,10 +417,8 @@ class Product(Group):
         if cells is None:
             return kron(roots)
         codes = np.unravel_index(cells, [factor.size for factor in self.factors])
-        result = np.ones((1, columns))
-        for root, code in zip(roots, codes, strict=True):
-            result = (result[:, None, :] * root[:, code][None, :, :]).reshape(-1, columns)
-        return result
+        chosen = (root[:, code] for root, code in zip(roots, codes, strict=True))
+        return np.asarray(reduce(scipy.linalg.khatri_rao, chosen, np.ones((1, columns))))
 
     @property
     def root_rounding(self) -> float:

@@ -301,9 +301,8 @@ def _only_relax(checked: Checked) -> bool:
     program = checked.program
     names = [d.name for d in program.givens if d.source == TARGETS]
     elsewhere = [*(let.expr for let in program.lets), program.objective]
-    if any(mentions(e, name) for e in elsewhere for name in names):
-        return False
-    return all(_relaxed(checked, c, name) for c in program.constraints for name in names)
+    is_elsewhere = any(mentions(e, name) for e in elsewhere for name in names)
+    return not is_elsewhere and all(_relaxed(checked, c, name) for c in program.constraints for name in names)
 
 
 def _relaxed(checked: Checked, c: Constraint, name: str) -> bool:

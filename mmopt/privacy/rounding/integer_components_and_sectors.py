@@ -39,7 +39,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import EPS, MOST_CELLS, AnyInts, Array, Ints, frozen, pinv, pseudo_factors
+from mmopt.numerics.arrays import EPS, MOST_CELLS, AnyInts, Array, Ints, frozen, grouped, pinv, pseudo_factors
 from mmopt.numerics.component_arrays import Split
 from mmopt.privacy.rounding.integer_dense import (
     COLUMN_BITS,
@@ -411,12 +411,12 @@ def _largest_square(components: Sequence[Component]) -> int:
 
 def _largest_sum(components: Sequence[Component], squares: Sequence[Any]) -> Any:
     """The largest squared norm of a column over the cells, from those of the kept columns by component."""
-    sums: dict[int, Any] = {}  # by orbit of cells
-    for component, each in zip(components, squares, strict=True):
-        factor = math.prod(s * (s - 1) for s in component.rest_sizes)
-        for orbit, square in zip(component.orbits.tolist(), each.tolist(), strict=True):
-            sums[orbit] = sums.get(orbit, 0) + factor * square
-    return max(sums.values())
+    by_orbit = grouped(  # of cells
+        (orbit, math.prod(s * (s - 1) for s in component.rest_sizes) * square)
+        for component, each in zip(components, squares, strict=True)
+        for orbit, square in zip(component.orbits.tolist(), each.tolist(), strict=True)
+    )
+    return max(map(sum, by_orbit.values()))
 
 
 def _as_strategy(components: Sequence[Component], bits: int) -> ComponentStrategy:

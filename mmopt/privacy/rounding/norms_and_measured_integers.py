@@ -109,11 +109,6 @@ def largest_squared_difference(matrix: Ints) -> int:
     return best
 
 
-def largest_absolute_sum(matrix: Ints) -> int:
-    """Largest L1 norm of a column, exactly."""
-    return largest_row_sum(matrix.T)
-
-
 def largest_absolute_difference(matrix: Ints) -> int:
     """Largest L1 norm of a difference of two columns, exactly, over all pairs."""
     if len(columns := np.unique(matrix, axis=1).T) < 2:
@@ -149,7 +144,7 @@ def squared_sensitivity(matrix: Ints, norm: int, neighbours: Neighbours) -> int:
 
 def _largest_squared(matrix: Ints, norm: int) -> int:
     """Square of the largest norm of a column."""
-    return largest_squared_norm(matrix) if norm == 2 else largest_absolute_sum(matrix) ** 2
+    return largest_squared_norm(matrix) if norm == 2 else largest_row_sum(matrix.T) ** 2
 
 
 def _squared_participation(matrix: Ints, norm: int, neighbours: Neighbours) -> int:

@@ -41,7 +41,7 @@ from mmopt.language import (
     splits,
     vectorised,
 )
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import Array, grouped
 from mmopt.numerics.component_arrays import Kronecker, Level, Measure, Spanned, Split, Unlisted, plain
 from mmopt.proof.saved_values_by_component import placed_variables
 from mmopt.report.explain.explained_facts import (
@@ -275,12 +275,12 @@ def _choice(sizes: Sizes) -> str:
         return kernel
     conic = next(s for s in sizes.solvers if s.name == sizes.conic)
     patience = duration(MOST_SECONDS_INTERIOR)
-    words = f"none is predicted to take at most {patience}, and this one is the quickest that fits"
-    if conic.seconds <= MOST_SECONDS_INTERIOR and conic.memory <= sizes.memory_limit:
-        words = (
-            "the first of the list that is installed, has all the cones, fits into memory "
-            f"and is predicted to take at most {patience}"
-        )
+    words = (
+        "the first of the list that is installed, has all the cones, fits into memory "
+        f"and is predicted to take at most {patience}"
+        if conic.seconds <= MOST_SECONDS_INTERIOR and conic.memory <= sizes.memory_limit
+        else f"none is predicted to take at most {patience}, and this one is the quickest that fits"
+    )
     words = f"{conic.name}: {words}"
     return words if sizes.chosen == sizes.conic else f"{kernel}. Of the conic solvers it would be {words}"
 
@@ -414,15 +414,16 @@ def _cones_of_atoms(
 ) -> list[Sentence]:
     """The cones that the atoms of a line become; ``repeated``, ``before`` as for ``cones_of_atoms``."""
     needed = {atom for side in sides for atom, *_ in cones_of_atoms(side, scope, sizes, repeated, set())}
-    added: Counter[tuple[str, str, int]] = Counter()
-    for side in sides:
-        for atom, kind, size, count, _ in cones_of_atoms(side, scope, sizes, repeated, before):
-            added[atom, kind, size] += count
+    added = grouped(
+        ((atom, kind, size), count)
+        for side in sides
+        for atom, kind, size, count, _ in cones_of_atoms(side, scope, sizes, repeated, before)
+    )
     words = {
         atom: " and ".join(
-            counted(count, CONE_WORDS.get(kind, f"{kind} cone"))
+            counted(sum(counts), CONE_WORDS.get(kind, f"{kind} cone"))
             + f" of size {size:,}" * (kind in ("psd", "second-order"))
-            for (of, kind, size), count in added.items()
+            for (of, kind, size), counts in added.items()
             if of == atom
         )
         for atom in sorted(needed)

@@ -381,11 +381,18 @@ def page(title: str, body: str, style: str = "") -> str:
 
 def as_fragment(facts: Facts) -> str:
     """The contents of the page with its style, for notebooks."""
-    parts = []
-    for section in arranged(facts):
-        heading = f"<h{section.level}>{escape(section.title)}</h{section.level}>"
-        parts += ["<section>", heading, *map(_block, section.blocks), "</section>"]
-    return article(parts)
+    return article(
+        [
+            part
+            for section in arranged(facts)
+            for part in (
+                "<section>",
+                f"<h{section.level}>{escape(section.title)}</h{section.level}>",
+                *map(_block, section.blocks),
+                "</section>",
+            )
+        ]
+    )
 
 
 def fragment(blocks: Iterable[Block], *, is_styled: bool = True) -> str:

@@ -253,13 +253,15 @@ LATEX_COLOURS = {"constant": "gray", "affine": "blue", "convex": "green!50!black
 
 def as_latex(facts: Facts) -> str:
     """The whole LaTeX document."""
-    parts = [HEAD]
-    for section in arranged(facts):
-        parts += [
+    parts = (
+        part
+        for section in arranged(facts)
+        for part in (
             rf"\{TITLES[min(section.level, 3)]}{{{latex_escaped(section.title)}}}",
             *map(_latex_block, section.blocks),
-        ]
-    return "\n".join([*parts, r"\end{document}"])
+        )
+    )
+    return "\n".join([HEAD, *parts, r"\end{document}"])
 
 
 def latex_escaped(words: str) -> str:

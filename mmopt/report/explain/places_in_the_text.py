@@ -17,6 +17,7 @@ from mmopt.language import (
     split_lets,
     walk,
 )
+from mmopt.numerics.arrays import grouped
 
 TAKEN_AS_ONE = ("matmul", "trace", "log")  # of which the check may make another node
 
@@ -36,12 +37,13 @@ class Places:
         self.lets = {let.name: let.expr for let in split_lets(written)[1]}
         self.lines = {c.name: c.relation for c in written.constraints}
         self.objective = written.objective
-        self.nodes: dict[Span, list[Expr]] = {}
         wholes = [written.objective, *self.lets.values()]
         wholes += [side for r in self.lines.values() for side in (r.left, r.right)]
-        for whole in wholes[written.objective is None :]:  # a procedure may have none
-            for node in (whole, *self._inside(whole)):
-                self.nodes.setdefault(node.span, []).append(node)
+        self.nodes = grouped(
+            (node.span, node)
+            for whole in wholes[written.objective is None :]  # a procedure may have none
+            for node in (whole, *self._inside(whole))
+        )
 
     def _inside(self, whole: Expr) -> Iterator[Expr]:
         """The nodes below it that have a text of their own: ``max(a, b, c)`` is two nodes with one text."""

@@ -163,9 +163,11 @@ def by_attribute(workload: Workload, blocks: Sequence[Implicit], detail: str = "
     """A₁ ⊗ … ⊗ A_d; the error of a union of products is taken attribute by attribute (tr(⊗ Gᵢ) = Π tr Gᵢ)."""
     if len(blocks) == 1:
         return BaselineDesign(blocks[0], detail)
-    closed_form = None
-    if workload.products is not None:
-        closed_form = ProductStrategy(tuple(Strategy(block.matrix()) for block in blocks))
+    closed_form = (
+        None
+        if workload.products is None
+        else ProductStrategy(tuple(Strategy(block.matrix()) for block in blocks))
+    )
     return BaselineDesign(Kron(blocks), detail, closed_form)
 
 

@@ -16,14 +16,14 @@ from mmopt.privacy.rounding.norms_and_measured_integers import (
     exactly,
     integer_product,
     largest_absolute_difference,
-    largest_absolute_sum,
     largest_entry,
     largest_row_sum,
     largest_squared_difference,
     largest_squared_norm,
     root_above,
+    squared_sensitivity,
 )
-from mmopt.strategies import Neighbours
+from mmopt.strategies import ADD_REMOVE, Neighbours
 
 REPLACED = Neighbours.of("replace-one")
 
@@ -45,7 +45,7 @@ def test_norms_and_differences_equal_python_integers(matrix):
     assert largest_squared_difference(matrix) == max(
         sum((a - b) ** 2 for a, b in zip(c, d, strict=True)) for c in listed for d in listed
     )
-    assert largest_absolute_sum(matrix) == max(sum(map(abs, c)) for c in listed)
+    assert squared_sensitivity(matrix, 1, ADD_REMOVE) == max(sum(map(abs, c)) for c in listed) ** 2
     assert largest_absolute_difference(matrix) == max(
         sum(abs(a - b) for a, b in zip(c, d, strict=True)) for c in listed for d in listed
     )
