@@ -94,7 +94,7 @@ def test_values_by_hand(text: str, multipliers: dict[str, float], value: float) 
 
 
 def test_what_the_solver_is_not_sure_of_is_not_given() -> None:
-    """Of an infinite dual function a solver may come to a stand at any value."""
+    """A solver may come to a stand at any value where the dual function is infinite."""
     program = mmopt.Program.parse(ROOT)
     with pytest.raises(mmopt.SolverError, match="clarabel does not compute the dual function"):
         mmopt.dual_function(program, multipliers={"l": 1e-6})
