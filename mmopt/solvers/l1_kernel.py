@@ -36,13 +36,16 @@ from mmopt.solvers.p_identity_kernel import (
 
 PROGRAMS = ("l1_strategy",)
 
-# Cells up to which there are so many signed starts, and quasi-Newton steps of each round.
+# Cells up to which there are so many signed starts, so many pairs, and quasi-Newton steps of each round.
 STARTS_AND_ROUNDS = (
-    (16, 400, (40, 200, 2000)),
-    (64, 40, (60, 300, 2000)),
-    (256, 6, (60, 200, 500)),
-    (math.inf, 0, (60,)),
+    (24, 60, 300, (40, 100, 2000)),
+    (64, 20, 100, (60, 300, 2000)),
+    (256, 6, 10, (60, 200, 500)),
+    (math.inf, 0, 0, (60,)),
 )
+HOPS = 4  # searches from the best point, at most
+LEAST_GAIN = 1e-7  # of a search from which another one starts, relatively
+LEAST_ENTRY = 1e-6  # of a row, next to the sum of its column
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,27 @@ def signed_starts(n: int, most: int, seed: int) -> Iterator[StartRows]:
         yield signed(f"signed {number}", rows, 0.2 + rng.random(n))
 
 
+def with_pairs(rows: Array, d: Array, most: int, count: int, rng: np.random.Generator) -> Iterator[StartRows]:
+    """Starts from rows (k, n) and weights d, each with one more row that has two cells of opposite signs.
+
+    Every pair of cells has its turn; of more than ``count`` so many are drawn. Rows of one cell become part
+    of d, and there is a place for the pair among ``most`` rows.
+    """
+    n = len(d)
+    sums = np.abs(rows).sum(axis=0) + d
+    rows, d = rows / sums, d / sums
+    alone = np.count_nonzero(np.abs(rows) > LEAST_ENTRY, axis=1) < 2
+    d = d + np.abs(rows[alone]).sum(axis=0)
+    rows = rows[~alone]
+    rows = rows[np.argsort(-np.abs(rows).sum(axis=1), kind="stable")[: most - 1]]
+    pairs = np.array(list(itertools.combinations(range(n), 2)))
+    for pair in pairs if len(pairs) <= count else rng.permutation(pairs)[:count]:
+        signs, weights = np.zeros(n), d.copy()
+        signs[pair] = 0.5, -0.5
+        weights[pair] *= 0.3
+        yield signed("pair", np.vstack([rows, signs]), weights)
+
+
 def signed(name: str, rows: Array, d: Array) -> StartRows:
     """A start from rows (k, n) of any sign and the weights of the cells."""
     return StartRows(name, np.vstack([np.maximum(rows, 0.0), np.maximum(-rows, 0.0), d]))
@@ -124,16 +148,16 @@ def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
     """Bytes (without those of any solve) and seconds for the givens of a program that the kernel claims."""
     n = float(env["W"].shape[1])
     size, seconds = p_identity_kernel.needs(program, env)
-    count, rounds = _plan(n)
-    steps, left = 0.0, count + 1.0
+    count, pairs, rounds = _plan(n)
+    steps, left = 0.0, count + 3.0*min(pairs, n*n/2)
     for most in rounds:
         steps, left = steps + left * most, math.ceil(left / STARTS_PER_FOLLOWED)
     return size, seconds + steps * (SECONDS_OF_STEP + CUBIC * n**3)
 
 
-def _plan(n: float) -> tuple[int, tuple[int, ...]]:
-    """The number of signed starts and the steps of each round, for so many cells."""
-    return next((count, steps) for size, count, steps in STARTS_AND_ROUNDS if n <= size)
+def _plan(n: float) -> tuple[int, int, tuple[int, ...]]:
+    """The numbers of signed starts and of pairs and the steps of each round, for so many cells."""
+    return next(row for size, *row in STARTS_AND_ROUNDS if n <= size)
 
 
 def points(
@@ -146,25 +170,35 @@ def points(
     """
     root, most = np.asarray(env["W"], dtype=float), int(env["p"])
     gram, seed, limit = root.T @ root, options.seed or 0, options.max_iterations or math.inf
-    count, steps = _plan(len(gram))
-    before = SearchState(np.zeros((1, len(gram))), math.inf, 0, (), 0)
-    for before in search(gram, most, queries=root, count=options.starts, seed=seed, limit=limit, clock=clock):
-        yield Point({}, {}, before.iterations, "", estimate=(before.value, None))
-    first = signed("p_identity", before.rows, np.ones(len(gram)))
-    others = itertools.islice(signed_starts(len(gram), most, seed), options.starts or count)
-    rounds = [(1, most) for most in steps]
-    limit -= before.iterations
-    for state in follow(gram, SignedObjective.of, rounds, [first, *others], limit, clock):
-        used, estimate = before.iterations + state.iterations, (state.value, None)
-        if not state.stop:
-            yield Point({}, {}, used, "", estimate=estimate)
-            continue
-        k = len(state.rows) // 2
-        rows = np.zeros((2, most, len(gram)))
-        rows[:, :k] = state.rows[:-1].reshape(2, k, -1)
-        # What both have in common only adds to the sums.
-        rows -= rows.min(axis=0)
-        values = {"d": state.rows[-1], "P": rows[0], "N": rows[1]}
-        stop, text = (Stop.LOCAL, summary(state)) if state.stop == Stop.SOLVED else (state.stop, "")
-        raw = f"{np.count_nonzero(rows.any(axis=(0, 2)))} rows of several cells"
-        yield Point(values, {}, used, raw, stop, estimate=estimate, summary=text)
+    n, used = len(gram), 0
+    count, most_pairs, steps = _plan(n)
+    pairs = options.starts or most_pairs
+    state = SearchState(np.zeros((1, n)), math.inf, 0, (), 0)
+    for state in search(gram, most, queries=root, count=options.starts, seed=seed, limit=limit, clock=clock):
+        yield Point({}, {}, state.iterations, "", estimate=(state.value, None))
+    best, value = signed("p_identity", state.rows, np.ones(n)), state.value
+    rng = np.random.default_rng([seed, n, 2])
+    chosen = itertools.chain(
+        itertools.islice(signed_starts(n, most, seed), options.starts or count),
+        with_pairs(np.sqrt(np.diag(gram) / np.diag(gram).max())[None], np.ones(n), most, pairs, rng),
+    )
+    for hop in itertools.count():
+        used, limit = used + state.iterations, limit - state.iterations
+        before = value
+        for state in follow(gram, SignedObjective.of, [(1, most) for most in steps], itertools.chain([best], chosen), limit, clock):
+            if state.value < value:
+                best, value = StartRows("best", state.rows), state.value
+            yield Point({}, {}, used + state.iterations, "", estimate=(value, None))
+        if hop == HOPS or state.stop != Stop.SOLVED or (hop and value > before * (1.0 - LEAST_GAIN)):
+            break
+        k = len(best.rows) // 2
+        chosen = with_pairs(best.rows[:k] - best.rows[k:-1], best.rows[-1], most, pairs, rng)
+    k = len(best.rows) // 2
+    rows = np.zeros((2, most, n))
+    rows[:, :k] = best.rows[:-1].reshape(2, k, -1)
+    # What both have in common only adds to the sums.
+    rows -= rows.min(axis=0)
+    stop, text = (Stop.LOCAL, summary(state)) if state.stop == Stop.SOLVED else (state.stop, "")
+    raw = f"{np.count_nonzero(rows.any(axis=(0, 2)))} rows of several cells"
+    values = {"d": best.rows[-1], "P": rows[0], "N": rows[1]}
+    yield Point(values, {}, used + state.iterations, raw, stop, estimate=(value, None), summary=text)
