@@ -113,6 +113,7 @@ START_ORDER: tuple[tuple[int, float] | None, ...] = (
     None,
     (8, 0.3),
 )
+CELLS_OF_ROW = 4  # the default of the program's parameter 'size'
 CELLS_PER_ROW = (16, 24, 12)  # cells for each random row, in turn
 FEW_CELLS = 64  # up to so many cells every third random start has all rows that there may be
 START_NOISE = 1e-2  # added to starts with symmetries, from which a gradient does not lead away
@@ -344,7 +345,7 @@ def _descend(objective: Objective, way: _Way, steps: float, clock: Clock) -> tup
         return way, 0
     t = objective.merged(way.rows)
     first, _ = objective.value_and_gradient(t)
-    if steps < 1:
+    if steps < 1 or not math.isfinite(first):
         return replace(way, rows=objective.spread(t), value=first), 0
 
     def scaled(x: Array) -> tuple[float, Array]:
