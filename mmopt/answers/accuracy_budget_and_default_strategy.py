@@ -70,7 +70,11 @@ from mmopt.report import (
 )
 from mmopt.report.charts import accuracy_figure
 from mmopt.request import TableOptions, WorkloadLike, as_request, as_workload, default_program
-from mmopt.request.workload_file_and_arguments import P_IDENTITY_CELLS, suits_p_identity
+from mmopt.request.workload_file_and_arguments import (
+    P_IDENTITY_CELLS,
+    laplace_program,
+    suits_p_identity,
+)
 from mmopt.results import Answered, Frame, Solution, gap_between
 from mmopt.results.solution import FOR_TARGETS
 from mmopt.sectors.row_space_cells_and_targets import why_not_of_few
@@ -339,12 +343,12 @@ def _laplace(
     solved: Solve,
     say: Callable[[str], None],
 ) -> Offer:
-    """p_identity, or templates over many cells; for targets either of them with weights that follow them."""
+    """A program for Laplace noise, or templates over many cells; for targets with weights that follow them."""
 
     def strategy(weighted: Workload, template: str | None = None) -> Solution:
         """The solution of least total error; of one template only where it is named."""
         if suits_p_identity(weighted):
-            return solved(weighted, Program.load("p_identity"))
+            return solved(weighted, Program.load(laplace_program(workload)))
         return _in_factors(weighted, LAPLACE.norm, say, template)
 
     if not workload.has_all_targets:

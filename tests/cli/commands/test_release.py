@@ -127,7 +127,7 @@ def test_epsilon_alone_gets_laplace_noise(run: Any, refused: Any, files: Path, s
         "; Gaussian noise satisfies no pure epsilon (choose another with --program; program= in Python)\n"
         in done.err
     )
-    assert done.err.startswith("chosen: p_identity with Laplace noise: rmse ")
+    assert done.err.startswith("chosen: l1_strategy with Laplace noise: rmse ")
     assert max(map(len, done.out.splitlines())) <= 80
     found = answers(files / "out")
     for label, count in TRUTH.items():
@@ -141,7 +141,7 @@ def test_epsilon_alone_gets_laplace_noise(run: Any, refused: Any, files: Path, s
     assert run("release", "pure.yaml", "people.csv", "--strategy", "pure.npz", "--out", "again").status == 0
     hint = (
         "Gaussian noise satisfies no pure epsilon: give a delta in (0, 1), or rho; or solve a program for "
-        "Laplace noise: p_identity, laplace_weighting (weighs a baseline: --given Q=haar, in Python "
+        "Laplace noise: l1_strategy, p_identity, laplace_weighting (weighs a baseline: --given Q=haar, in Python "
         "givens={'Q': 'haar'}) or min_error"
     )
     message = "error: 'pure.yaml' asks for pure epsilon (no delta), and 'l2_strategy' is for Gaussian noise"
