@@ -343,7 +343,7 @@ def _laplace(
     solved: Solve,
     say: Callable[[str], None],
 ) -> Offer:
-    """A program for Laplace noise, or templates over many cells; for targets with weights that follow them."""
+    """A program for Laplace noise, or templates over many cells; for targets, with weights that follow."""
 
     def strategy(weighted: Workload, template: str | None = None) -> Solution:
         """The solution of least total error; of one template only where it is named."""

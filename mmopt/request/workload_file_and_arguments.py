@@ -427,7 +427,7 @@ def laplace_program(workload: Workload) -> str:
 
 
 def suits_p_identity(workload: Workload) -> bool:
-    """Whether such a program is the strategy for Laplace noise when no program is named; else a template is."""
+    """Whether such a program is solved for Laplace noise when none is named; else a template is."""
     products = workload.products or ()
     is_in_factors = len(workload.domain.attributes) > 1 or all(
         isinstance(p.factors[0], Identity) for p in products

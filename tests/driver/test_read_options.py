@@ -221,7 +221,8 @@ def test_who_reads_an_option_is_said(subtests: pytest.Subtests) -> None:
         (
             "fitness_softmax",
             {"seed": 0},
-            "what 'fitness_softmax' solves has no option 'seed'\n  these have it: p_identity, signed_rows, lbfgs",
+            "what 'fitness_softmax' solves has no option 'seed'\n"
+            "  these have it: p_identity, signed_rows, lbfgs",
         ),
         (
             "softmax_step",
