@@ -439,7 +439,8 @@ def default_words(workload: Workload, privacy: Privacy | None) -> str:
     """In words, the program used when none is named, and the reason."""
     is_pure = privacy is not None and privacy.is_pure
     name, why = default_program(workload, is_pure)
-    laplace = laplace_program(workload) if suits_p_identity(workload) else "the best template"
+    laplace = " or ".join(dict.fromkeys((laplace_program(workload), "p_identity")))
+    laplace = laplace if suits_p_identity(workload) else "the best template"
     if is_pure:
         return f"{laplace}: {why}"
     if privacy is None or not (GAUSSIAN.takes(privacy) and LAPLACE.takes(privacy)):

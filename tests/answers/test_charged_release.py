@@ -407,7 +407,7 @@ def test_laplace_noise_in_a_ledger_of_rho_says_what_gaussian_noise_costs(ledger:
     words: list[str] = []
     given = {"ledger": Ledger.load(ledger), "data_set": "people", "say": words.append}
     mmopt.release(PEOPLE, ASKED, {"epsilon": 0.5, "delta": 1e-6}, simulate=1, **given)
-    assert words[0].startswith("chosen: l1_strategy with Laplace noise: rmse ")
+    assert words[0].startswith("chosen: p_identity with Laplace noise: rmse ")
     found = re.fullmatch(
         r"in the ledger, which counts rho, Laplace noise costs rho 0.125 \(epsilon² / 2\); l2_strategy with "
         r"Gaussian noise would cost rho (\S+), with rmse (\S+): to choose it write 'privacy: \{rho: \1\}' "

@@ -76,13 +76,13 @@ def test_tables_and_files(run: Any, files: Path) -> None:
     assert done.status == 0, done
     assert max(map(len, done.out.splitlines())) <= 80
     assert done.err.startswith(
-        "chosen: l1_strategy with Laplace noise: rmse 2.5747; l2_strategy with Gaussian "
+        "chosen: p_identity with Laplace noise: rmse 2.5747; l2_strategy with Gaussian "
     )
     assert done.err.endswith("written: q.csv (5 rows)\nchart: q.svg\n")
     shown = " ".join(done.out.split())
     for words in (
         "standard error of queries least rms largest ± 90%",
-        "chosen l1_strategy with Laplace noise: rmse 2.5747",
+        "chosen p_identity with Laplace noise: rmse 2.5747",
         "privacy cost epsilon = 1, pure (delta = 0)",
         "query standard error ± 90%",
         "age < 65",

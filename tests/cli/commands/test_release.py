@@ -127,7 +127,7 @@ def test_epsilon_alone_gets_laplace_noise(run: Any, refused: Any, files: Path, s
         "; Gaussian noise satisfies no pure epsilon (choose another with --program; program= in Python)\n"
         in done.err
     )
-    assert done.err.startswith("chosen: l1_strategy with Laplace noise: rmse ")
+    assert done.err.startswith("chosen: p_identity with Laplace noise: rmse ")
     assert max(map(len, done.out.splitlines())) <= 80
     found = answers(files / "out")
     for label, count in TRUTH.items():
