@@ -87,7 +87,7 @@ def end(w: np.ndarray, **options: int) -> Point:
 
 
 def test_it_never_ends_above_p_identity(rng: np.random.Generator) -> None:
-    """With whole numbers in some queries of more or fewer dimensions, and wherever it is stopped."""
+    """Queries of more and fewer dimensions than cells, wherever the search is stopped."""
     for limit in (1, 30, 500, 10**6):
         n = int(rng.integers(1, 9))
         w = rng.integers(-1, 2, (int(rng.integers(1, n + 2)), n)) + 0.0
