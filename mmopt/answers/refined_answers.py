@@ -401,7 +401,8 @@ def whole_counts(counts: Array, queries: Rows, sums: Rows, totals: Array) -> Who
         or (_exact(sums, whole) != totals).any()
     ):
         raise SolverError("the rounding that HiGHS found does not keep its limits", hint="refine without it")
-    return Whole(whole, answers, near, float(np.abs(answers - values)[~near].max(initial=0.0)))
+    off = np.abs(answers - values)
+    return Whole(whole, answers, near | (off < 1.0), float(off[~near & (off >= 1.0)].max(initial=0.0)))
 
 
 def _exact(rows: Rows, whole: Ints) -> Ints:
@@ -650,7 +651,11 @@ def _refined(
     return replace(
         release,
         answers=_with_refined(release.answers, refined, _contradicted(task, estimates, errors)),
-        manifest={**release.manifest, "refined": _about(release, task, near, figures, rounded)},
+        # What was stated at the release stands with the refined answers, or was replaced.
+        manifest={
+            **{name: fact for name, fact in release.manifest.items() if name != "known"},
+            "refined": _about(release, task, near, figures, rounded),
+        },
     )
 
 

@@ -751,8 +751,8 @@ COMMANDS: Mapping[str, Command] = {
             typer.Option(
                 metavar="[QUERY=]VALUE",
                 help="How many rows were counted, without those that rules drop, where that is public; with "
-                "the label of a query, as in answers.csv, its answer. May be repeated. Default: those under "
-                "'known' in the workload file.",
+                "the label of a query, as in answers.csv, its answer. May be repeated; those under 'known' "
+                "in the workload file hold as well.",
             ),
         ],
         whole=Annotated[

@@ -27,6 +27,8 @@ from mmopt.language import (
 from mmopt.limits import time_not_counted
 from mmopt.request import WorkloadLike
 
+FAR = 1e8
+
 
 @within_range()
 def dual_function(
@@ -62,16 +64,20 @@ def dual_function(
     instance = bind(parsed, workload, named_givens(givens, parsed, workload))
     program, objective, types, values = instance.program, instance.program.objective, {}, {}
     lines = {line.name: line for line in program.constraints}
-    for key, value in (multipliers or {}).items():
+    given = dict(multipliers or {})
+    for key in {**given, **{name: None for name, line in lines.items() if not line.family}}:
         if key not in lines or lines[key].family:
             raise UnsuitableError(f"'{key}' is no single constraint of '{program.name}'")
-        relation, y = lines[key].relation, np.asarray(value, dtype=float)
+        relation = lines[key].relation
         sides = (relation.left, relation.right)
         low, high = sides if relation.op in ("<=", "<<", "==") else sides[::-1]
         off = Apply("sub", (low, high), relation.span)
         kind = infer(off, instance.checked.lines)
-        if (shape := tuple(d.value(instance.sizes()) for d in kind.dims)) != y.shape:
+        shape = tuple(d.value(instance.sizes()) for d in kind.dims)
+        y = np.asarray(given.get(key, np.zeros(shape)), dtype=float)
+        if y.shape not in (shape, shape or (1,)):
             raise OptionError(f"the multiplier of '{key}' has shape {y.shape}, its line {shape}")
+        y = y.reshape(shape)
         if not np.isfinite(y).all():
             raise OptionError(f"the multiplier of '{key}' is not finite")
         name = Name(f"?{key}", relation.span)
@@ -99,4 +105,7 @@ def dual_function(
         raise SolverError(f"clarabel does not compute the dual function: {error}") from None
     if problem.status not in (cvxpy.OPTIMAL, cvxpy.UNBOUNDED):
         raise SolverError(f"clarabel does not compute the dual function: {problem.status}")
+    # Where an infimum is not attained, or is infinite but for a logarithm, a solver stops far out.
+    if any(np.abs(v.value).max(initial=0.0) > FAR for v in problem.variables() if v.value is not None):
+        raise SolverError(f"the dual function is not decided: the Lagrangian falls beyond numbers of {FAR:g}")
     return float(problem.value)

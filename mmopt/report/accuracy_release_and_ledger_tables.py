@@ -430,7 +430,7 @@ def _refined_words(about: Mapping[str, Any]) -> str:
         off = rounded(float(whole["largest_distance_of_others"]), 3, up=True)
         near += f", {whole['others']:,} off by up to {off}"
     remarks = f"{about['agreement']}; {about['note']}" if "agreement" in about else about["note"]
-    remarks = "; ".join([remarks, *[about["not_covered"]] * ("not_covered" in about)])
+    remarks += f"; {about['not_covered']}" if "not_covered" in about else ""
     return f"non-negative{totals}{f', whole ({near})' if near else ''}; {remarks}"
 
 

@@ -7,6 +7,7 @@ decides which one is solved. Python values become nodes, as ``yaml_tree.py`` mak
 of such a node is its path: ``workload[2].product.age``.
 """
 
+import difflib
 import hashlib
 import os
 from collections.abc import Mapping
@@ -59,6 +60,7 @@ from mmopt.request.yaml_tree import (
     read_bytes,
     read_choice,
     record,
+    require,
     resolve,
     text,
     too_large,
@@ -324,10 +326,17 @@ def _known(node: YamlNode | None, workload: Workload) -> dict[str | int | None, 
     """The key ``known``: public answers by label, and that of all rows under ``total``."""
     entries = () if node is None else mapping(node, "known").entries
     labels = workload.labels() if entries else []
-    for key, _ in entries:
-        if key.text != "total" and (count := labels.count(key.text)) != 1:
+    for key, value in entries:
+        if key.text == "total":
+            rows = number(value, key.text)
+            require(rows >= 0 and rows.is_integer(), value, f"{rows:g} is no number of rows")
+        elif (count := labels.count(key.text)) != 1:
             words = "no query has" if count == 0 else f"{count} queries have"
-            fail(key, f"{words} the label '{key.text}'", suggest(key.text, ("total", *labels)))
+            parts = sorted(key.text.lower().split(", "))
+            near = [label for label in labels if sorted(label.lower().split(", ")) == parts]
+            near = near or difflib.get_close_matches(key.text, ("total", *labels), n=1)
+            ask = "only a query that is asked has one, as 'mmopt accuracy' lists them: ask for it as well"
+            fail(key, f"{words} the label '{key.text}'", suggest(key.text, near) if near else ask)
     return {None if key.text == "total" else key.text: number(value, key.text) for key, value in entries}
 
 

@@ -168,7 +168,9 @@ class Posed(PageCall):
 
     @cached_property
     def queries(self) -> Workload:
-        """The workload, whether or not the program asks something of one."""
+        """The workload; where the program asks nothing of one, the smallest, whatever was set."""
+        if not why_workload(self.program):
+            return workload_of()
         if wrong := unlike(self.workload, WORKLOAD) or unlike(self.workload.get("weight") or {}, WEIGHT):
             raise OptionError(f"a workload is not made of such a '{wrong[0]}'")
         return workload_of(**self.workload)

@@ -357,6 +357,8 @@ def test_public_totals_of_a_workload_file_are_kept(tmp_path: Path) -> None:
     assert refined.manifest["refined"]["not_covered"].endswith(STATED)
     loaded = load_release(refined.save(tmp_path / "refined"), asked)
     assert "refined.not_covered" not in loaded.unchecked
+    plainly = plain.refine()
+    assert "refined" in dict(plainly.rows()) and "not_covered" not in plainly.manifest["refined"]
     other = saved.refine(totals={})
     assert "not_covered" not in other.manifest["refined"] and not other.manifest["refined"]["totals"]
     with pytest.raises(OptionError, match="only some were: no such total is public"):

@@ -176,8 +176,13 @@ def test_each_shape_of_a_workload(kind: str, cells: int) -> None:
     ],
 )
 def test_a_wrong_weight_names_its_field(weight: dict[str, Any], message: str) -> None:
-    problem = answered(Solve(text=HEAD, workload={"cells": 4, "weight": weight}))["problem"]
+    asked = {"cells": 4, "weight": weight}
+    problem = answered(Solve(text=Program.load("l2_strategy").text, workload=asked))["problem"]
     assert problem["message"] == message
+    # A program that asks nothing of a workload is solved whatever is set beside it.
+    own = "program p\nchoose x: vector[2] >= 0\nminimize sum(x)\nsubject to a: x >= 1\n"
+    for other in (asked, {"kind": "file", "file": "no: ["}):
+        assert answered(Solve(text=own, workload=other))["solution"]["objective"] == pytest.approx(2.0)
 
 
 def test_a_weight_multiplies_the_squared_error_of_one_query() -> None:

@@ -227,7 +227,7 @@ def refine(
     """Write a release with refined answers into a folder, and print them."""
     check_folder(out)
     request = read_request(workload)
-    totals = _totals(total or []) or request.totals or None
+    totals = {**request.totals, **_totals(total or [])} or None
     refined = load_release(folder, request).refine(
         whole=whole, totals=totals, tolerance=tolerance, time_limit=time_limit
     )

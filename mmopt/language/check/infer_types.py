@@ -649,6 +649,9 @@ def _congruence_type(expr: Apply, plain: Type, scope: Scope) -> Type:
         return replace(out, curvature=curved.curvature)
     if at * 2 + 1 != len(factors) or not curved.loewner:
         return out
+    # The whole is symmetric also where one side is a negative multiple of the other.
+    if not _transposed(product(factors[:at]), product(factors[at + 1 :]), scope):
+        return out
     return replace(out, curvature=curved.curvature, loewner=out.is_matrix, why="")
 
 

@@ -450,7 +450,8 @@ def round_rows(
             hint="solve a program with 'norm 1', such as p_identity",
         )
     rows = rows_on_integer_basis(strategy, workload)
-    uses_total = uses_total and bool((rows.basis.sum(axis=0) == 1).all())
+    # Classes of cells: each column has a single 1.
+    uses_total = uses_total and bool((rows.basis >= 0).all() and (rows.basis.sum(axis=0) == 1).all())
     if uses_total:
         # Of classes of cells all but the last one's: its rows are N without the others.
         last, others = rows.basis[:, -1].argmax(), rows.basis[:, -1] == 0

@@ -79,6 +79,7 @@ export async function findToken() {
 /** Posts a call; the response, once it is known to be good. A token that is refused is tried no more. */
 async function post(name, body, signal) {
   let response;
+  if (!token) await findToken();
   const tried = token;
   try {
     response = await fetch(`/api/${name}`, {

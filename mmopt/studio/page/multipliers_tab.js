@@ -27,6 +27,11 @@ export class MultipliersTab {
       this.idle(solution.bounded_by ? `The bound is that of ${solution.bounded_by}: choose that program to set its multipliers.` : solution.has_certificate ? "This bound takes no multipliers that could be set." : solution.lines.length ? "The solve kept no multipliers of this program's lines that could be set. What its bound rests on stands beside it in the view Solution." : "This program has no lines, so no multipliers of them.");
       return;
     }
+    const without = solution.has_certificate ? [] : solution.lines.map((line) => line.name).filter((name) => !solution.multipliers.some((m) => m.name === name));
+    if (without.length) {
+      this.idle(`The solve kept no multipliers of ${without.map((name) => `'${name}'`).join(", ")} that could be set here. Of a matrix written in blocks it keeps them where the line has a matrix on both sides, as “>> 0 * eye(n)”.`);
+      return;
+    }
     this.count += 1;
     const run = this.count;
     const largest = Math.max(...numbers.map((n) => Math.abs(n.start))) || 1;
@@ -116,7 +121,7 @@ function proves(bound, solution, grade) {
 
 /** The dual function at the multipliers, in words; none where it was not computed. */
 function dualWords(answer, sense) {
-  const moved = answer.is_moved ? "Multipliers outside their cones count as the nearest ones inside: numbers below 0 as 0, matrices as psd ones. " : "";
+  const moved = answer.is_moved ? "Multipliers outside their cones count as others inside: numbers below 0 as 0, a matrix that is not psd with its least eigenvalue taken from its diagonal. " : "";
   if (!answer.dual) return moved;
   const { value } = answer.dual;
   const isMax = sense === "maximize";

@@ -76,6 +76,8 @@ async function check() {
   // A text that is too long, or takes too long, is not checked at all.
   if (answer.problem) answer = { problems: [answer.problem], program: null, asks: true };
   banner("");
+  if (store.isRefused) say("");
+  store.isRefused = false;
   store.checked = { text, answer };
   drawChecked();
   if (byId("as-i-type").checked && !answer.problems.length && store.wanted !== keyOf(asked()) && !isQuiz()) solveSoon();
@@ -296,7 +298,10 @@ function failed(error) {
   if (error.name === "AbortError") return;
   if (!(error instanceof CallError)) throw error;
   if (error.isLost) banner("The studio does not answer. If it has ended, start it again with “mmopt studio” and open the address it prints. Your text is still here, and in the address of this page.");
-  else say(error.message);
+  else {
+    say(error.message);
+    store.isRefused = true;
+  }
 }
 
 /** A line on top of the page, none once the server has answered. */

@@ -95,6 +95,10 @@ REJECTED = [
     ("trace(root(root(X) - Y))", None),
     ("trace(pinv(Z) @ Z)", "a pseudo-inverse of what is chosen"),
     ("trace([[inv(X), W.T], [W, diag(u)]])", "a block matrix with a curved block"),
+    # Symmetric, and curved the other way.
+    ("lambda_max(W @ inv(X) @ (-W).T)", "a matrix product that is not of the form M.T @ F @ M"),
+    ("lambda_max((W - 2 * W) @ inv(X) @ W.T)", "a matrix product that is not of the form M.T @ F @ M"),
+    ("c @ diag(u**2) @ (-c)", "a matrix product that is not of the form M.T @ F @ M"),
     ("trace(inv(X) + 1)", "a number added to every entry of a matrix that is curved as a whole"),
 ]
 
