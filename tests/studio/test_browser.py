@@ -424,7 +424,7 @@ def test_what_multipliers_prove_is_rounded_to_the_safe_side(page: Browser) -> No
     words = """import('/multipliers_tab.js').then(({MultipliersTab}) => Promise.all(arguments[0].map(async ([bound, objective, sense]) => {
       const panel = document.createElement('div');
       const tab = new MultipliersTab(panel, async () => ({bound, grade: 'proved', why: ''}));
-      tab.draw({objective, sense, multipliers: [{name: 'y', shape: [], values: [1], lower: 0}]}, 24);
+      tab.draw({objective, sense, lines: [{name: 'y'}], multipliers: [{name: 'y', shape: [], values: [1], lower: 0}]}, 24);
       await new Promise((go) => setTimeout(go, 50));
       return panel.querySelector('[role=status]').textContent;
     })))"""

@@ -9,12 +9,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tolerances import RECOMPUTED
 
 import mmopt
-from mmopt import PrivacyError, Workload, solve
+from mmopt import Domain, PrivacyError, Workload, solve
 from mmopt.mechanism import measure, plan
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import Neighbours, Strategy
+from mmopt.workloads import Explicit
 
 REPLACED = Neighbours("replace-one")
 OTHERS = (
@@ -122,3 +124,13 @@ def test_noise_of_estimates_is_that_of_their_standard_errors() -> None:
     drawn = np.array([measure(planned, x, simulate=seed).estimates for seed in range(400)])
     np.testing.assert_allclose(drawn.mean(axis=0), workload.queries @ x, atol=4 * planned.rmse / 400**0.5 * 2)
     np.testing.assert_allclose(drawn.std(axis=0), planned.standard_errors, rtol=0.15, atol=1e-9)
+
+
+def test_rows_that_sum_to_ones_are_no_classes() -> None:
+    """With a negative entry the number of rows does not stand for one of them."""
+    rows = np.array([[1.0, 0.0, 0.0, 2.0], [0.0, 1.0, 0.0, -1.0], [0.0, 0.0, 1.0, 0.0]])
+    workload = Workload(Domain.of(a=["p", "q", "r", "s"]), (Explicit.read(rows, None, None, ()),))
+    integer = plan(workload, Strategy(rows / 3.0, 1), {"epsilon": 1.0}, "replace-one").integer
+    counts = np.array([3, 6, 9, 12])
+    estimates = integer.estimate(integer.answers(counts).astype(float)) + integer.of_total * counts.sum()
+    assert estimates == pytest.approx(rows @ counts, rel=RECOMPUTED)
