@@ -403,7 +403,6 @@ def bind(
     if not is_shipped(checked):  # of a shipped one any parameters do: its certificate holds for them
         computed[:0] = [p for p in program.parameters if p.name not in passed and not _is_dim(p)]
         env |= sizes_of_lines(checked, env)
-        _refuse_infinite(program, env)
     env[DECIDED] = Memo()
     env[BOUNDS] = _balls(checked, computed, dict(env))
     for entries in program.conditions:
@@ -411,6 +410,8 @@ def bind(
             # One inside another has an index of that one, and is decided where it is evaluated.
             if names_in(entries) <= set(env):
                 entry_indices(entries, env)
+    if not is_shipped(checked):
+        _refuse_infinite(program, env)
     # A line without variables holds for the givens, or for no point at all.
     fixed = [c for c in program.constraints if all(t.is_constant for t in checked.constraints[c.name])]
     for line in checked.to_prove:

@@ -127,7 +127,7 @@ def test_noise_of_estimates_is_that_of_their_standard_errors() -> None:
 
 
 def test_rows_that_sum_to_ones_are_no_classes() -> None:
-    """With a negative entry the number of rows does not stand for one of them."""
+    """The number of rows does not stand for a row where there are negative entries."""
     rows = np.array([[1.0, 0.0, 0.0, 2.0], [0.0, 1.0, 0.0, -1.0], [0.0, 0.0, 1.0, 0.0]])
     workload = Workload(Domain.of(a=["p", "q", "r", "s"]), (Explicit.read(rows, None, None, ()),))
     integer = plan(workload, Strategy(rows / 3.0, 1), {"epsilon": 1.0}, "replace-one").integer
