@@ -305,7 +305,7 @@ def plan_and_unchecked(
         if "asked" in manifest["accuracy"]:
             facts["accuracy"]["asked"] = wishes_by_name(plan)
         if "errors" in manifest["accuracy"]:
-            facts["accuracy"]["errors"] = plan.bounds_errors
+            facts["accuracy"]["errors"] = plan.why_bounds
         if manifest["format"] != FORMATS[0]:  # whose labels were others
             facts["accuracy"]["coverage"]["kind"] = _kind_of_coverage(folder, plan, answers, is_newest)
         _compare(folder, manifest, by_plan, "its strategy and noise", _NEAR, is_newest)

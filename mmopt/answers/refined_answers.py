@@ -332,7 +332,7 @@ LARGEST_COUNT = 2.0**50  # floats up to here, and their sums, are exact whole nu
 
 @dataclass(frozen=True, eq=False)
 class Whole:
-    """Whole counts (c,), their answers (m,), and the queries (m,) whose answers are proved to be near.
+    """Whole counts (c,), their answers (m,), and the queries (m,) whose answers are near.
 
     within_one : whether the answer is the value before rounding, rounded up or down. farthest : the largest
         distance of the answers of the other queries from their values; 0 without any.

@@ -222,7 +222,7 @@ class _Lowering:
         return self.blocks.setdefault(e, variable)
 
     def on_diagonal(self, vector: Expr, scope: Scope, env: Mapping[str, Any]) -> Any:
-        """A vector; of a curved one limits, as cvxpy orders affine matrices alone: above what is convex."""
+        """A vector, or limits in place of a curved one, as cvxpy orders only affine matrices."""
         value, bends = self.expr(vector, scope, env), infer(vector, scope).curvature
         if bends.is_affine:
             return value

@@ -165,7 +165,7 @@ class Plan(Tabular):
         return f"a variance is larger by up to {more}, as integers are measured; all figures include it"
 
     @property
-    def bounds_errors(self) -> str:
+    def why_bounds(self) -> str:
         """In words, why standard errors are upper bounds; "" where they are those of the estimates."""
         is_bound = self.integer.bounds_errors and not has_coefficients(self.integer)
         return "an upper bound, as each standard error is: answers use all parts by least squares" * is_bound

@@ -177,7 +177,7 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
         "allowed": plan.allowed_words,
         "accuracy": {
             "rmse": plan.rmse,
-            **({"errors": bounds} if (bounds := plan.bounds_errors) else {}),
+            **({"errors": bounds} if (bounds := plan.why_bounds) else {}),
             "confidence": answers.confidence,
             "coverage": {
                 "least": float(intervals.coverage.min()),

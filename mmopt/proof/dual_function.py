@@ -50,13 +50,14 @@ def dual_function(
 
     Returns
     -------
-    In the units of the objective; -inf (+inf of what is maximized) where the Lagrangian has no optimum.
+    In the units of the objective; -inf (+inf of what is maximized) where Clarabel finds that the Lagrangian
+    has no optimum.
 
     Raises
     ------
     OptionError : a multiplier of another shape.
     UnsuitableError : the program is not convex; a multiplier is of no constraint, or of a family.
-    SolverError : Clarabel gives no answer.
+    SolverError : Clarabel gives no answer, or stops at a point far out: then it may be infinite.
     """
     workload, parsed = workload_for(workload, program), as_program(program)
     if parsed.problem_class != "convex":
@@ -105,7 +106,7 @@ def dual_function(
         raise SolverError(f"clarabel does not compute the dual function: {error}") from None
     if problem.status not in (cvxpy.OPTIMAL, cvxpy.UNBOUNDED):
         raise SolverError(f"clarabel does not compute the dual function: {problem.status}")
-    # Where an infimum is not attained, or is infinite but for a logarithm, a solver stops far out.
+    # A solver stops far out where an infimum is not attained, or is infinite and approached slowly.
     if any(np.abs(v.value).max(initial=0.0) > FAR for v in problem.variables() if v.value is not None):
-        raise SolverError(f"the dual function is not decided: the Lagrangian falls beyond numbers of {FAR:g}")
+        raise SolverError(f"the dual function is not decided: the solver's point has entries beyond {FAR:g}")
     return float(problem.value)

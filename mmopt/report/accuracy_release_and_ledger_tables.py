@@ -190,7 +190,7 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
         *((name, text) for name, text in remarks if text),
         ("theorem", plan.theorem),
         ("noise", f"{plan.kind} of scale {plan.noise:.6g} on the strategy's queries"),
-        ("rmse", _rmse_words(plan.rmse, "predicted, per query", plan.bounds_errors)),
+        ("rmse", _rmse_words(plan.rmse, "predicted, per query", plan.why_bounds)),
     ]
 
 

@@ -168,7 +168,7 @@ class Posed(PageCall):
 
     @cached_property
     def queries(self) -> Workload:
-        """The workload; where the program asks nothing of one, the smallest, whatever was set."""
+        """The workload; the default one, whatever was set, where the program asks nothing of it."""
         if not why_workload(self.program):
             return workload_of()
         if wrong := unlike(self.workload, WORKLOAD) or unlike(self.workload.get("weight") or {}, WEIGHT):

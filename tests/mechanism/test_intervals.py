@@ -201,7 +201,7 @@ def test_errors_that_are_bounds_are_said_to_be(monkeypatch, tmp_path):
     many = mmopt.release(data, w, {"rho": 0.5}, strategy=strategy, simulate=1)
     assert "errors" not in few.manifest["accuracy"] and many.rmse > 1.05 * few.rmse
     words = many.manifest["accuracy"]["errors"]
-    assert words.startswith("an upper bound") and words == many.plan.bounds_errors
+    assert words.startswith("an upper bound") and words == many.plan.why_bounds
     assert dict(many.rows())["rmse"].endswith(f"({words})")
     assert "accuracy.errors" not in mmopt.load_release(many.save(tmp_path / "out"), w).unchecked
 

@@ -373,7 +373,7 @@ class LoweredNodes:
         return row.cvxpy(self.cp, *values, **node.options)
 
     def on_diagonal(self, vector: Any, size: float) -> Any:
-        """A vector; of a curved one limits, as cvxpy orders affine matrices alone: above what is convex."""
+        """A vector, or limits in place of a curved one, as cvxpy orders only affine matrices."""
         if vector.is_affine():
             return vector
         limit = size * self.cp.Variable(vector.shape)

@@ -277,7 +277,7 @@ def _of_affine(expr: Apply, types: Sequence[Type], at: int, scope: Scope) -> Cur
     args[at] = replace(args[at], curvature=Curvature.AFFINE, loewner=False, why="")
     rule = ATOMS[expr.atom].rule
     try:
-        # Of a product all factors, whatever their number.
+        # A product may have any number of factors.
         whole = reduce(rule, args) if expr.atom == "matmul" else rule(*args, **options_of(expr, scope))
         return whole.curvature
     except RuleError:

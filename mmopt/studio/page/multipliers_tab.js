@@ -121,7 +121,7 @@ function proves(bound, solution, grade) {
 
 /** The dual function at the multipliers, in words; none where it was not computed. */
 function dualWords(answer, sense) {
-  const moved = answer.is_moved ? "Multipliers outside their cones count as others inside: numbers below 0 as 0, a matrix that is not psd with its least eigenvalue taken from its diagonal. " : "";
+  const moved = answer.is_moved ? "Multipliers outside their cones count as others inside: numbers below 0 as 0, a matrix that is not psd less its least eigenvalue times the identity. " : "";
   if (!answer.dual) return moved;
   const { value } = answer.dual;
   const isMax = sense === "maximize";

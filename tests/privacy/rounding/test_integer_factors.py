@@ -121,7 +121,7 @@ def test_a_plan_has_exact_integers_the_allowed_cost_and_the_errors_of_least_squa
             np.testing.assert_allclose(found.standard_errors, exact, rtol=rtol)
             # Without coefficients, a union of parts loses what it could tell of their common total.
             bound = integer.standard_errors(noise)
-            assert integer.bounds_errors == (form == "union") and not found.bounds_errors
+            assert integer.bounds_errors == (form == "union") and not found.why_bounds
             assert (exact <= bound * (1 + 1e-9)).all() and (form != "union" or (bound > 1.05 * exact).any())
 
 
