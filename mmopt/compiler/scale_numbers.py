@@ -137,6 +137,11 @@ def scale(instance: Instance) -> tuple[Instance, Scaling]:
     objective = units.factor(units.objective, scales)
     variables = {name: units.factor(degree, scales) for name, degree in units.variables.items()}
     lines = {name: objective / units.factor(degree, scales) for name, degree in units.constraints.items()}
+    # A block has a multiplier as a whole where its ends scale alike.
+    for c in program.constraints:
+        ends = [factor for name, factor in lines.items() if name.startswith(f"{c.name}[")]
+        if ends and max(ends) == min(ends):
+            lines.setdefault(c.name, ends[0])
     used = {unit for degree in units.givens.values() for unit in degree} - {"numbers"}
     return scaled, Scaling(variables, lines, objective, {k: v for k, v in scales.items() if k in used})
 
