@@ -114,6 +114,14 @@ def _is_psd_block(relation: Relation) -> bool:
     return relation.op == ">>" and isinstance(relation.left, Block) and isinstance(relation.right, Number)
 
 
+def sides_of_blocks(checked: Checked, sizes: Mapping[str, int], c: Constraint) -> list[int]:
+    """The sides of the diagonal blocks of a line ``[[…], […]] >> 0``; none of another line."""
+    if not (_is_psd_block(c.relation) and isinstance(c.relation.left, Block)):
+        return []
+    scope, rows = checked.lines.inside(c.family), c.relation.left.rows
+    return [infer(row[i], scope).block_shape[0].value(sizes) for i, row in enumerate(rows)]
+
+
 def trace_inverse(expr: Expr, scope: Scope) -> tuple[Expr, list[Expr], list[Expr]] | None:
     """For ``trace(L @ inv(F) @ R)`` with constant L, R and F depending on the variables: F, L, R."""
     factors = chain(expr.args[0]) if isinstance(expr, Apply) and expr.atom == "trace" else []

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.lines_and_cones import Line, implied_psd, line, trace_inverse
+from mmopt.compiler.lines_and_cones import Line, implied_psd, line, sides_of_blocks, trace_inverse
 from mmopt.language import (
     ATOMS,
     Apply,
@@ -326,17 +326,11 @@ def lower(instance: Instance) -> Lowered:
 
 def _corners(instance: Instance) -> dict[str, tuple[str, int, int]]:
     """The places of the diagonal blocks whose duals start the certificate."""
-    sizes = instance.sizes()
     blocks = {c.name: c for c in instance.program.constraints}
     out: dict[str, tuple[str, int, int]] = {}
     for m in instance.program.multipliers:
         if m.block is None:
             continue
-        c = blocks[m.dual_of]
-        assert isinstance(c.relation.left, Block)  # the check has seen to it
-        scope = instance.checked.lines.inside(c.family)
-        rows = c.relation.left.rows[: m.block + 1]
-        sides = [infer(row[i], scope).block_shape[0].value(sizes) for i, row in enumerate(rows)]
-        end = sum(sides)
-        out[m.key] = c.name, end - sides[-1], end
+        sides = sides_of_blocks(instance.checked, instance.sizes(), blocks[m.dual_of])[: m.block + 1]
+        out[m.key] = m.dual_of, sum(sides[:-1]), sum(sides)
     return out

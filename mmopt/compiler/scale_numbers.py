@@ -23,6 +23,7 @@ import numpy as np
 from scipy.linalg import null_space
 
 from mmopt.compiler.bind import Instance, with_lets
+from mmopt.compiler.lines_and_cones import sides_of_blocks
 from mmopt.language import (
     ATOMS,
     Apply,
@@ -50,7 +51,7 @@ class Scaling:
     """
 
     variables: Mapping[str, float]
-    multipliers: Mapping[str, float]
+    multipliers: Mapping[str, float | Array]
     objective: float
     scales: Mapping[str, float]
 
@@ -137,13 +138,14 @@ def scale(instance: Instance) -> tuple[Instance, Scaling]:
     objective = units.factor(units.objective, scales)
     variables = {name: units.factor(degree, scales) for name, degree in units.variables.items()}
     lines = {name: objective / units.factor(degree, scales) for name, degree in units.constraints.items()}
-    # A block has a multiplier as a whole where its ends scale alike.
+    multipliers: dict[str, Any] = dict(lines)
     for c in program.constraints:
-        ends = [factor for name, factor in lines.items() if name.startswith(f"{c.name}[")]
-        if ends and max(ends) == min(ends):
-            lines.setdefault(c.name, ends[0])
+        if sides := sides_of_blocks(instance.checked, instance.sizes(), c):
+            # A diagonal congruence has scaled the whole: its entries are scaled by the ends of both.
+            ends = np.repeat([np.sqrt(lines[f"{c.name}[{i}, {i}]"]) for i in range(len(sides))], sides)
+            multipliers[c.name] = np.outer(ends, ends)
     used = {unit for degree in units.givens.values() for unit in degree} - {"numbers"}
-    return scaled, Scaling(variables, lines, objective, {k: v for k, v in scales.items() if k in used})
+    return scaled, Scaling(variables, multipliers, objective, {k: v for k, v in scales.items() if k in used})
 
 
 #: Powers of the units of a quantity, by name; unknown ones are "?1", "?2" …, or "@X" of a variable X.
@@ -338,10 +340,8 @@ def _read(
             continue
         if isinstance(left, Block) and c.relation.op == ">>" and isinstance(right, Number):
             # A multiplier of block (i, i) is one of an inequality between entries of that block.
-            for i, end in enumerate(ends := _psd_block(left, eq)):
+            for i, end in enumerate(_psd_block(left, eq)):
                 constraints[f"{c.name}[{i}, {i}]"] = _plus({}, (end, 2.0))
-            if len(ends) == 1:  # the whole has one scale
-                constraints[c.name] = _plus({}, (ends[0], 2.0))
             continue
         constraints[c.name] = _degree(left, eq)
         eq.equal(constraints[c.name], _degree(right, eq))

@@ -146,10 +146,9 @@ class Handover:
         multipliers: dict[str, Array] = {}
         for name, group in lowered.constraints.items():
             duals = [c.dual_value for c in group]
-            # Cone constraints have several parts; certificates start from multipliers of inequalities.
-            if not duals or any(d is None or isinstance(d, list) for d in duals):
+            if not duals or any(dual is None for dual in duals):
                 continue
-            values = [np.asarray(d, dtype=float) for d in duals]
+            values = [_dual(dual) for dual in duals]
             together = values[0] if len(values) == 1 else np.array(values)
             if name in lowered.places:
                 at, shape = lowered.places[name]
@@ -157,10 +156,9 @@ class Handover:
                 together.flat[at] = values[0]
             multipliers[name] = together * lowered.rows.get(name, 1.0)
         for key, (name, first, end) in lowered.corners.items():
-            duals = [c.dual_value for c in lowered.constraints[name]]
-            if all(isinstance(d, np.ndarray) and d.ndim == 2 for d in duals):
-                blocks = np.array([d[first:end, first:end] for d in duals])
-                multipliers[key] = blocks[0] if len(duals) == 1 else blocks[:, 0, 0]
+            if name in multipliers:
+                blocks = multipliers[name][..., first:end, first:end]
+                multipliers[key] = blocks if blocks.ndim == 2 else blocks[:, 0, 0]
         return variables, multipliers
 
     def counted(self, iterations: Iterable[Iteration], before: int, run: int) -> list[Iteration]:
@@ -168,6 +166,14 @@ class Handover:
         sign = -1.0 if self.lowered.problem.objective.NAME == "maximize" else 1.0
         offset = float(self.inverse[-1].get("offset", 0.0))
         return [each.placed(before, run, sign, offset) for each in iterations]
+
+
+def _dual(value: Any) -> Array:
+    """The dual of a constraint; of a second-order cone in place of 2 × 2 matrices as such matrices."""
+    if not isinstance(value, list):
+        return np.asarray(value, dtype=float)
+    t, (b, difference) = value  # of t >= |(2 b, a - c)| with t = a + c
+    return np.squeeze(np.array([[t + difference, b], [b, t - difference]]).transpose(2, 0, 1))
 
 
 def hand_over(lowered: Lowered, solver: str, *, quadratic: bool = False) -> Handover:

@@ -1,6 +1,7 @@
 """The bound at exactly the caller's multipliers: a certificate, or read off the lines.
 
-Guards certify.py, and what assemble_solution.py and lagrangian.py do for it.
+Guards certify.py, and what assemble_solution.py, lagrangian.py, ranges.py, scale_numbers.py and conic_problem.py
+do for it.
 """
 
 from collections.abc import Mapping
@@ -135,6 +136,35 @@ def test_of_lines_exactly_these_multipliers_count(rng: np.random.Generator) -> N
     for _ in range(20):
         weak = {"whole": rng.normal(scale=3.0), "most": rng.normal(scale=3.0)}
         assert (bound := mmopt.bound_of(LP, None, weak, point=POINT).bound) is not None and bound >= 2.5
+
+
+MATRICES = {
+    "pair": "choose\n    x: scalar\n    y: scalar\nminimize\n    x + y\n"
+    "subject to\n    c: [[x, 1], [1, y]] >> 0",
+    "pairs": "choose\n    x: vector[n]\n    t: scalar\nminimize\n    sum(x) + t\n"
+    "subject to\n    c: [[x[i], 2], [2, t]] >> 0 for i in n",
+    "blocks": "choose\n    x: vector[n]\n    t: scalar\nminimize\n    t - sum(x)\n"
+    "subject to\n    c: [[eye(n), x], [x.T, t]] >> 0",
+    "scaled apart": "choose\n    X: symmetric[n, n]\nminimize\n    trace(X)\n"
+    "subject to\n    c: [[X, W.T], [W, eye(m)]] >> 0",
+    "symmetric": "choose\n    X: symmetric[n, n]\nminimize\n    trace(X)\n"
+    "subject to\n    c: X >> W.T @ W\n    d: X >> 1e6 * eye(n)",
+}
+
+
+@pytest.mark.parametrize("text", MATRICES.values(), ids=MATRICES)
+def test_multipliers_of_matrices(text: str) -> None:
+    """The solver's prove its optimum; with a tenth less each they prove no more, though not nothing."""
+    program = mmopt.Program.parse(f"program p\ngiven\n    W: matrix[m, n] = workload.matrix\n{text}")
+    w = mmopt.Workload.from_matrix(1e3 * np.tri(3))
+    s = mmopt.solve(w, program)
+    at = s.multipliers
+    assert {*at} == {c.name for c in program.constraints}
+    bound = mmopt.bound_of(program, w, at, point=s.variables).bound
+    assert bound == pytest.approx(s.objective, rel=1e-6) and bound <= s.objective
+    less = {name: 0.9 * y for name, y in at.items()}
+    other = mmopt.bound_of(program, w, less, point=s.variables).bound
+    assert other is not None and other < s.objective
 
 
 def test_multipliers_of_a_line_for_two_indices_come_as_a_solution_has_them() -> None:

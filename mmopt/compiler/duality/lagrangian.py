@@ -170,6 +170,11 @@ class Nodes:
     def chosen(self) -> dict[str, Declaration]:
         return {d.name: d for d in self.instance.program.choose}
 
+    @property
+    def sign(self) -> float:
+        """1 where the objective is minimised, -1 where it is maximised."""
+        return 1.0 if self.instance.program.sense == "minimize" else -1.0
+
     def ball(self, place: int) -> Ball:
         """The value of a constant node, with its error bound."""
         if place not in self.balls:
@@ -497,7 +502,7 @@ def affine_bound(nodes: Nodes, multipliers: Multipliers, slopes: Slopes) -> Affi
     TimeLimitError as ``require_time``.
     """
     reading = _Reading(nodes, slopes)
-    reading.hand(nodes.objective, exact(1.0 if nodes.instance.program.sense == "minimize" else -1.0))
+    reading.hand(nodes.objective, exact(nodes.sign))
     for one in nodes.lines:
         if one.name in multipliers:
             y = multipliers[one.name]

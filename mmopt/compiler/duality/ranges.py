@@ -23,7 +23,8 @@ Where that leaves variables open that are in no cone, cuts come from how the Lag
 every reading at another point is one, C + <R, z> <= f <= level for all feasible points up to the level, z the
 variables in question and C with all others at their least. The other points are along the eigenvectors of how
 R changes, where a strictly convex f needs no others, and then those that the cuts so far leave farthest off
-(Kelley, The cutting-plane method for solving convex programs, J. SIAM 8, 1960).
+(Kelley, The cutting-plane method for solving convex programs, J. SIAM 8, 1960). Where a matrix F(x) that has
+to be psd is not, and v is an eigenvector that shows it, the cut is <v vᵀ, F(x)> >= 0.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from itertools import islice, product
 from typing import Any
 
@@ -608,8 +609,8 @@ class _Ranges:
 
     def cuts(self) -> Iterator[Cut]:
         """Cuts by the objective, by lines entry by entry, and by affine parts of others."""
-        nodes, minimized = self.nodes, self.nodes.instance.program.sense == "minimize"
-        objective = affine_part(nodes, nodes.objective, np.asarray(1.0 if minimized else -1.0))
+        nodes = self.nodes
+        objective = affine_part(nodes, nodes.objective, np.asarray(nodes.sign))
         yield objective, room(self.level, float(objective.constant.lower))
         parts = {a for node in nodes.all if not node.inferred.curvature.is_affine for a in node.arguments}
         for line in nodes.lines:
@@ -779,8 +780,11 @@ def ranges_by_cuts(
     sizes = nodes.instance.sizes()
     spans = {name: Range.unknown(nodes.chosen[name].shape(sizes)) for name in names}
 
-    def cut(z: Array) -> Cut:
+    def cut(z: Array, *, is_feasible: bool = True) -> Cut:
         moved = nodes_of(nodes.instance, {**nodes.point, **by_variable(spans, z)}, nodes.bounds)
+        if not is_feasible and (broken := _not_psd(moved)):
+            part = affine_part(moved, *broken)
+            return part, room(0.0, least(part, names))
         bound = affine_bound(moved, multipliers, {})
         return bound, room(level, least(bound, names))
 
@@ -802,10 +806,42 @@ def ranges_by_cuts(
         for value, e in zip(values, v.T, strict=True)
         if value > 0
     ]
-    ranges = ranges_between([cut(start + sign * one) for one in away for sign in (1.0, -1.0)], spans, cut)
+    first = [cut(start + sign * one) for one in away for sign in (1.0, -1.0)]
+    objective = affine_part(nodes, nodes.objective, np.asarray(nodes.sign))
+    first += [(objective, room(level, least(objective, names))), *_alike_across(nodes, spans)]
+    ranges = ranges_between(first, spans, partial(cut, is_feasible=False))
     return ranges if all(np.isfinite(span.largest).all() for span in ranges.values()) else None
+
+
+def _not_psd(nodes: Nodes) -> tuple[ReadLine, Array] | None:
+    """The matrix inequality that the point misses by most, with v vᵀ, v an eigenvector; None without one."""
+    least, worst = 0.0, None
+    for line in nodes.lines:
+        sides = [nodes.all[side].value for side in line.sides]
+        if line.op != ">>":
+            continue
+        a, b, c = np.broadcast_arrays(*sides) if line.is_pair else (sides[0] - sides[1], 0.0, 0.0)
+        f = np.moveaxis(np.array([[a, b], [b, c]]), (0, 1), (-2, -1)) if line.is_pair else a
+        values, vectors = np.linalg.eigh(f.reshape(-1, *f.shape[-2:]))
+        at = int(np.argmin(values[:, 0]))
+        if values[at, 0] < least:
+            v = vectors[at, :, 0].astype(np.float32).astype(np.float64)  # products of such numbers are exact
+            least, bar = values[at, 0], np.zeros(f.shape)
+            bar.reshape(-1, *f.shape[-2:])[at] = np.outer(v, v)
+            worst = line, bar
+    return worst
+
+
+def _alike_across(nodes: Nodes, spans: Mapping[str, Range]) -> Iterator[Cut]:
+    """Cuts by the entries of symmetric variables: those across the diagonal are the same."""
+    for name, span in spans.items():
+        if nodes.chosen[name].kind == "symmetric":
+            for i, j in np.argwhere(~np.eye(len(span.low), dtype=bool)):
+                apart = np.zeros(span.low.shape)
+                apart[i, j], apart[j, i] = 1.0, -1.0
+                yield AffineBound(exact(0.0), {name: exact(apart)}), 0.0
 
 
 def is_in_no_cone(d: Declaration) -> bool:
     """Whether a variable is in no cone: what is left of its slopes then always needs its range."""
-    return d.kind not in ("psd", "symmetric") and not d.sign
+    return d.kind != "psd" and not d.sign

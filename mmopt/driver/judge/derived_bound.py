@@ -117,7 +117,7 @@ class LineBounds:
             name for name in affine.residuals if not np.isfinite(self.least_term(affine, name, self.ranges))
         ]
         # Cuts take long: ranges are sought by them only where a variable has no bound otherwise.
-        more = missing and ranges_by_cuts(self.nodes, proper, missing, self.level, self.all_but)
+        more = missing and self._by_cuts(proper, missing)
         whole = replace(self, ranges={**self.ranges, **(more or {})})
         value = added = whole.all_but(affine, ())
         is_final = bool(missing and not more) and any(
@@ -135,6 +135,14 @@ class LineBounds:
         saved |= {f"{SLOPE} {place} {number}": s for (place, number), s in slopes.items()}
         terms = whole.terms(affine, bound, more or {}, value == added, slopes)
         return Derived(bound, self.grade, saved, self.why, is_final, terms=terms)
+
+    def _by_cuts(self, proper: Multipliers, missing: list[str]) -> Mapping[str, Range] | None:
+        """The ranges of the variables without one by cuts; where that fails, with all that have open ends."""
+        ends = [n for n, r in self.ranges.items() if np.isinf(r.largest).any()]
+        for names in filter(None, (missing, ends)):
+            if more := ranges_by_cuts(self.nodes, proper, names, self.level, self.all_but):
+                return more
+        return None
 
     def terms(
         self, affine: AffineBound, bound: float, cut: Collection[str], is_sum: bool, slopes: Slopes

@@ -29,7 +29,7 @@ export class MultipliersTab {
     }
     const without = solution.has_certificate ? [] : solution.lines.map((line) => line.name).filter((name) => !solution.multipliers.some((m) => m.name === name));
     if (without.length) {
-      this.idle(`The solve kept no multipliers of ${without.map((name) => `'${name}'`).join(", ")} that could be set here. Of a matrix written in blocks it keeps them where the line has a matrix on both sides, as “>> 0 * eye(n)”.`);
+      this.idle(`The solve kept no multipliers of ${without.map((name) => `'${name}'`).join(", ")} that could be set here.`);
       return;
     }
     this.count += 1;
