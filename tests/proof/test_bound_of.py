@@ -1,7 +1,7 @@
 """The bound at exactly the caller's multipliers: a certificate, or read off the lines.
 
-Guards certify.py, and what assemble_solution.py, lagrangian.py, ranges.py, scale_numbers.py and conic_problem.py
-do for it.
+Guards certify.py, and what assemble_solution.py, lagrangian.py, ranges.py, scale_numbers.py and
+conic_problem.py do for it.
 """
 
 from collections.abc import Mapping

@@ -650,11 +650,15 @@ def room(end: float, constant: float) -> float:
 
 @np.errstate(all="ignore")
 def ranges_between(
-    cuts: Sequence[Cut], spans: Mapping[str, Range], another: Callable[[Array], Cut] | None = None
+    cuts: Sequence[Cut],
+    spans: Mapping[str, Range],
+    another: Callable[[Array], Cut] | None = None,
+    size: float = 1.0,
 ) -> dict[str, Range]:
     """By variable, the ranges within ``spans`` of all x that keep the cuts: see **Ranges by cuts** above.
 
     another : a further cut, at a point where those before leave an end open; after some none is made.
+    size : of a point in question, about.
     """
     each = spans.values()
     new = np.array(
@@ -669,11 +673,11 @@ def ranges_between(
     ends: Array = np.array([*new[has_end], *(end for _, end in cuts)])
     usable = np.isfinite(ends) & np.isfinite(rows.rad).all(axis=1)
     rows, ends = rows[usable], ends[usable]
-    rest, reach, most = np.zeros((2, *unit.shape)), FIRST_REACH, len(ends) + MOST_TRIES
+    rest, reach, most = np.zeros((2, *unit.shape)), FIRST_REACH * size, len(ends) + MOST_TRIES
     for k, j in np.argwhere(~has_end):
         goal = (-1.0) ** k * unit[j]
         _, p = _farthest(goal, rows, ends)
-        while p is None and another is not None and len(ends) < most and reach < FARTHEST:
+        while p is None and another is not None and len(ends) < most and reach < FARTHEST * size:
             at, _ = _farthest(goal, rows, ends, reach)
             if at is None:  # all is farther off
                 reach *= 10.0
@@ -791,7 +795,8 @@ def ranges_by_cuts(
     # For variables in cones a problem perturbed otherwise may do without ranges.
     if start.size > MOST_UNKNOWNS or not all(is_in_no_cone(nodes.chosen[name]) for name in names):
         return None
-    step = DIFFERENCE_STEP * max(1.0, float(np.abs(start).max()))
+    size = max(1.0, float(np.abs(start).max()))
+    step = DIFFERENCE_STEP * size
     slopes = [
         [as_row(cut(start + s * step * e)[0], spans).mid[0] for s in (1.0, -1.0)] for e in np.eye(start.size)
     ]
@@ -809,7 +814,7 @@ def ranges_by_cuts(
     first = [cut(start + sign * one) for one in away for sign in (1.0, -1.0)]
     objective = affine_part(nodes, nodes.objective, np.asarray(nodes.sign))
     first += [(objective, room(level, least(objective, names))), *_alike_across(nodes, spans)]
-    ranges = ranges_between(first, spans, partial(cut, is_feasible=False))
+    ranges = ranges_between(first, spans, partial(cut, is_feasible=False), size)
     return ranges if all(np.isfinite(span.largest).all() for span in ranges.values()) else None
 
 
