@@ -333,7 +333,9 @@ def _declared(expr: Expr, sign: str) -> str:
 def _advice_on_product(left: Expr, right: Expr, scope: Scope) -> str:
     """The hint of ``advice`` for a product of two expressions; "" where there is none."""
     if infer(left, scope).is_constant and infer(right, scope).loewner:
-        return f"the form that is convex is written {to_source(product([transpose(left), right, left]))}"
+        m = left.args[0] if isinstance(left, Apply) and left.atom == "neg" else left
+        form = to_source(product([transpose(m), right, m]))
+        return f"a product keeps the curvature of its middle in the form {form}"
     for one, other in ((left, right), (right, left)):
         inferred = infer(one, scope)
         if isinstance(one, Name) and inferred.is_constant and inferred.sign == 0:
