@@ -334,8 +334,8 @@ def _advice_on_product(left: Expr, right: Expr, scope: Scope) -> str:
     """The hint of ``advice`` for a product of two expressions; "" where there is none."""
     if infer(left, scope).is_constant and infer(right, scope).loewner:
         m = left.args[0] if isinstance(left, Apply) and left.atom == "neg" else left
-        form = to_source(product([transpose(m), right, m]))
-        return f"a product keeps the curvature of its middle in the form {form}"
+        whole = to_source(product([transpose(m), right, m]))
+        return f"a product keeps the curvature of its middle in the form {whole}"
     for one, other in ((left, right), (right, left)):
         inferred = infer(one, scope)
         if isinstance(one, Name) and inferred.is_constant and inferred.sign == 0:
