@@ -220,6 +220,14 @@ SETTLED_FALL = 1e-8
 COMPARE: Mapping[str, Callable[[float, float], bool]] = {"<=": le, ">=": ge, "==": eq}
 
 
+def stop_of_steps(stops: Sequence[str]) -> str:
+    """The first stop that was not well, else the first that is not known to be at an optimum, if any."""
+    for well in (STOPPED_WELL, (Stop.REACHED, Stop.CLOSED)):
+        if others := [stop for stop in stops if not stop.startswith(well)]:
+            return others[0]
+    return Stop.EVERY_STEP
+
+
 @dataclass
 class _Procedure:
     """A procedure while its steps run: names with their values, and the solutions in order."""
@@ -349,10 +357,7 @@ def solve_procedure(task: Task, solve: Solve) -> Solution:
         objective=objective,
         proved=proved,
         bound=bound_of(instance, starts) if program.certificate else max(bounds, default=None),
-        # The stop of the first step that did not end well, if any.
-        stop=next(
-            (s.status.stop for s in steps if not s.status.stop.startswith(STOPPED_WELL)), Stop.EVERY_STEP
-        ),
+        stop=stop_of_steps([s.status.stop for s in steps]),
         solver=(last.solver, last.solver_version),
         word=last.status.raw,
         feasible=all(s.status.feasible for s in steps),

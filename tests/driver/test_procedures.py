@@ -9,6 +9,7 @@ from named_workloads import named, random_workload
 from tolerances import GAP_INTERIOR, RECOMPUTED, ROUNDING, SHAPE
 
 from mmopt import OptionError, Program, Solution, Workload, solve, verify
+from mmopt.driver.solve_and_tune import stop_of_steps
 from mmopt.language import program_names
 
 
@@ -186,3 +187,11 @@ def test_all_steps_have_one_bound_on_total_error() -> None:
     (bound,) = bounds
     assert 0.99 * best <= bound <= best
     assert verify(s, w).holds
+
+
+def test_a_procedure_has_the_stop_of_its_worst_step() -> None:
+    """A gap in every step is claimed where every step has one, or needs none."""
+    reached, local = "gap reached", "local optimum, 1 start"
+    assert stop_of_steps([reached, local, "time limit", "gap not reached"]) == "time limit"
+    assert stop_of_steps([reached, local, "closed form"]) == local
+    assert stop_of_steps([reached, "closed form"]) == "gap reached in every step"
