@@ -26,6 +26,7 @@ from mmopt.language import (
     Program,
     Tape,
     mentions,
+    names_in,
     psd_deficit,
     splits,
     to_source,
@@ -371,7 +372,8 @@ def _recorded_lines(instance: Instance, values: Mapping[str, Any]) -> Iterator[t
     env, chosen = {**instance.env, **values}, list(values)
     for c in instance.program.constraints:
         written = Apply("sub", (c.relation.left, c.relation.right), c.span)
-        atoms = {part.atom for part in walk(written) if isinstance(part, Apply)}
+        parts = (part for part in walk(written) if not names_in(part).isdisjoint(chosen))
+        atoms = {part.atom for part in parts if isinstance(part, Apply)}
         if c.relation.op not in RANGE_IF_MISSED or any(ATOMS[atom].gradient is None for atom in atoms):
             continue
         if c.family is None:

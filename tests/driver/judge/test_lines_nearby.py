@@ -50,6 +50,7 @@ def instance_of(program: Program, matrix: Any, vector: Any) -> Instance:
 def test_what_is_near_the_lines_is_moved_there(rng: Rng, subtests: pytest.Subtests) -> None:
     for lines, sign in [
         (("A @ x == a",), ""),
+        (("A @ x == a * ones(m)",), ""),
         (("A @ x <= a", "sum(x) >= sum(x)"), ""),
         (("A @ x >= a", "sum(x) <= 50"), " >= 0"),
         (("A[i, :] @ x <= a[i] for i in m",), ""),
