@@ -270,8 +270,10 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused(HTTPStatus.LENGTH_REQUIRED, "a call states its length")
         if len(length) > 9 or int(length) > MOST_BYTES:
             raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a call has at most {MOST_BYTES:,} bytes")
+        if len(body := self.rfile.read(int(length))) < int(length):
+            raise Refused(HTTPStatus.REQUEST_TIMEOUT, "the call did not arrive whole")
         try:
-            value = parse_json(self.rfile.read(int(length)).decode())
+            value = parse_json(body.decode())
         except ValueError:
             raise Refused(HTTPStatus.BAD_REQUEST, "the call is no JSON") from None
         if not isinstance(value, dict):

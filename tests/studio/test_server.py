@@ -59,6 +59,7 @@ def raw(studio: Studio, data: bytes) -> tuple[int, dict[str, str], bytes]:
     """The answer to these bytes."""
     with socket.create_connection(studio.server_address[:2], timeout=60) as line:
         line.sendall(data)
+        line.shutdown(socket.SHUT_WR)  # nothing more comes
         answer = http.client.HTTPResponse(line)
         answer.begin()
         return answer.status, dict(answer.getheaders()), answer.read()
@@ -119,6 +120,10 @@ def is_safe(answer: tuple[int, dict[str, str], bytes]) -> bool:
             or (headers["Content-Type"].startswith("application/json") and "error" in json.loads(data))
         )
     )
+
+
+def test_a_call_that_did_not_arrive_whole_is_refused(studio: Studio) -> None:
+    assert sent(studio, Content_Length="5000")[0] == 408
 
 
 def test_requests_to_another_name_are_refused(studio: Studio, subtests: pytest.Subtests) -> None:

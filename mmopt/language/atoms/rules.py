@@ -198,6 +198,7 @@ def power(
         return a
     is_positive = a.sign > 0 and not a.loewner
     convex = a.curvature.is_affine and is_even and least > 0
+    convex |= is_even and least > 0 and a.sign < 0 and not a.loewner and a.curvature.is_concave
     convex |= is_positive and least >= 1 and a.curvature.is_convex
     convex |= is_positive and most <= 0 and a.curvature.is_concave
     concave = is_positive and least >= 0 and most <= 1 and a.curvature.is_concave
@@ -214,12 +215,13 @@ def power(
 def elementwise(bent: Curvature, *, increasing: bool = False, sign: int = 0, even: bool = False) -> Rule:
     """A rule for a function of one argument, entry by entry.
 
-    ``increasing`` on all arguments; ``even``: on nonnegative ones.
+    ``increasing`` on all arguments; ``even``: on nonnegative ones, so that it decreases on those <= 0.
     """
 
     def rule(a: Type) -> Type:
-        rises = increasing or (even and a.sign > 0)
-        keeps = a.curvature.is_affine or (not a.loewner and rises and a.curvature is bent)
+        rises, falls = increasing or (even and a.sign > 0), even and a.sign < 0
+        is_kept = (rises and a.curvature is bent) or (falls and a.curvature is -bent)
+        keeps = a.curvature.is_affine or (not a.loewner and is_kept)
         why = f"{'an increasing' if rises else 'a'} {bent.value} function of something {a.curvature.value}"
         return with_curvature(Type(a.dims, a.is_row, sign, symmetric=a.symmetric), a, bent, keeps, why)
 

@@ -275,7 +275,7 @@ def advice(culprit: Expr, scope: Scope) -> str:
             number = number_of(exponent) or Fraction(1)
             hint = (
                 "an even power falls where its argument is negative: put something affine there, or "
-                "something convex and >= 0"
+                "something convex and >= 0, or concave and <= 0"
                 if number > 0 and number % 2 == 0
                 else "of what may be negative only the powers 2, 4, … are convex: declare it"
                 + _declared(base, ">= 0" if number > 0 else "> 0")
