@@ -25,7 +25,7 @@ norm 1 have Xᵢᵢ <= 1: the identity is the best of all strategies.
 import heapq
 import itertools
 import math
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -63,6 +63,11 @@ class Objective:
         sums = np.add.reduceat(np.add.reduceat(gram, first, axis=0), first, axis=1)
         r = 1.0 / np.sqrt(cells)
         return Objective(sums * r * r[:, None], np.add.reduceat(diagonal, first), cells)
+
+    @property
+    def identity(self) -> Array:
+        """The rows (1, n) of the strategy that measures each cell alone: zeros."""
+        return np.zeros((1, int(self.cells.sum())))
 
     def merged(self, rows: Array) -> Array:
         """T of rows (k, n) over the cells, which are averaged over each block."""
@@ -108,6 +113,7 @@ START_ORDER: tuple[tuple[int, float] | None, ...] = (
     None,
     (8, 0.3),
 )
+CELLS_OF_ROW = 4  # the default of the program's parameter 'size'
 CELLS_PER_ROW = (16, 24, 12)  # cells for each random row, in turn
 FEW_CELLS = 64  # up to so many cells every third random start has all rows that there may be
 START_NOISE = 1e-2  # added to starts with symmetries, from which a gradient does not lead away
@@ -264,18 +270,44 @@ def search(
     first : starts of the caller's, before the others.
     """
     planned = rounds(gram)
+    chosen = itertools.chain(first, starts(len(gram), most, seed, queries))
+    total = count or default_starts(len(gram))
     may_agree = count is None and planned[0][0] > 1
-    clock, count = clock or Clock(math.inf), count or default_starts(len(gram))
-    chosen = itertools.islice(itertools.chain(first, starts(len(gram), most, seed, queries)), count)
+    yield from follow(
+        gram,
+        Objective.of,
+        planned,
+        itertools.islice(chosen, total),
+        limit,
+        clock or Clock(math.inf),
+        may_agree,
+    )
+
+
+def follow(
+    gram: Array,
+    objective_of: Callable[[Array, int], Any],
+    planned: Sequence[tuple[int, int]],
+    chosen: Iterable[StartRows],
+    limit: float,
+    clock: Clock,
+    may_agree: bool = False,
+) -> Generator[SearchState, None, None]:
+    """States of the search from the starts chosen, one after each round that is planned (cells in a block,
+    steps); the last one says why it stopped.
+
+    may_agree : whether no more are started once the two best agree.
+    """
     ways = [_Way(i, start.rows, math.inf) for i, start in enumerate(chosen)]
-    alone = _Way(-1, np.zeros((1, len(gram))), float(np.trace(gram)))  # the identity
+    count = len(ways)
+    alone = _Way(-1, objective_of(gram, 1).identity, float(np.trace(gram)))
     values: dict[int, float] = {}
     used = 0
     if np.count_nonzero(gram) == np.count_nonzero(np.diag(gram)):
         yield SearchState(alone.rows, alone.value, 0, (alone.value,), 0, Stop.SOLVED)
         return
     for place, (block, steps) in enumerate(planned):
-        objective = Objective.of(gram, block)
+        objective = objective_of(gram, block)
         for i, way in enumerate(ways):
             if way.block != block:
                 ways[i], taken = _descend(objective, way, min(steps, limit - used), clock)
@@ -313,7 +345,7 @@ def _descend(objective: Objective, way: _Way, steps: float, clock: Clock) -> tup
         return way, 0
     t = objective.merged(way.rows)
     first, _ = objective.value_and_gradient(t)
-    if steps < 1:
+    if steps < 1 or not math.isfinite(first):
         return replace(way, rows=objective.spread(t), value=first), 0
 
     def scaled(x: Array) -> tuple[float, Array]:
