@@ -70,11 +70,7 @@ from mmopt.report import (
 )
 from mmopt.report.charts import accuracy_figure
 from mmopt.request import TableOptions, WorkloadLike, as_request, as_workload, default_program
-from mmopt.request.workload_file_and_arguments import (
-    P_IDENTITY_CELLS,
-    laplace_program,
-    suits_p_identity,
-)
+from mmopt.request.workload_file_and_arguments import P_IDENTITY_CELLS, suits_p_identity
 from mmopt.results import Answered, Frame, Solution, gap_between
 from mmopt.results.solution import FOR_TARGETS
 from mmopt.sectors.row_space_cells_and_targets import why_not_of_few
@@ -356,13 +352,12 @@ def _laplace(
         return _in_factors(weighted, LAPLACE.norm, say, template)
 
     if not workload.has_all_targets:
-        first = offer(workload, strategy(workload), privacy, neighbours)
-        name = laplace_program(workload)
-        is_last = name == first.solution.program or first.solution.status.is_interrupted
-        if is_last or not suits_p_identity(workload):
-            return first
+        best = offer(workload, strategy(workload), privacy, neighbours)
+        name, _ = default_program(workload, pure=True)
+        if name == "p_identity" or best.solution.status.is_interrupted or not suits_p_identity(workload):
+            return best
         other = offer(workload, solved(workload, Program.load(name)), privacy, neighbours)
-        return other if other.cost < first.cost * (1.0 - 1e-6) else first
+        return other if other.cost < best.cost * (1.0 - 1e-6) else best
     return offer(workload, laplace_for_targets(workload, strategy, P_IDENTITY_CELLS), privacy, neighbours)
 
 

@@ -431,7 +431,9 @@ def default_program(workload: Workload, pure: bool = False) -> tuple[str, str]:
     pure : whether the noise is Laplace: epsilon without delta.
     """
     if pure:
-        return laplace_program(workload), "epsilon without delta asks for Laplace noise"
+        # Weights that follow targets are sought in many solves, so by the quick program.
+        is_quick = workload.n > L1_CELLS or workload.has_all_targets
+        return "p_identity" if is_quick else "l1_strategy", "epsilon without delta asks for Laplace noise"
     if workload.has_all_targets:
         return "fitness_for_use", "every query has a target (max_variance)"
     return "l2_strategy", "not every query has a target, so total error is what can be least"
@@ -447,12 +449,6 @@ P_IDENTITY_CELLS = 256
 P_IDENTITY_VALUES = 4096
 
 
-def laplace_program(workload: Workload) -> str:
-    """The program for Laplace noise; for targets, whose weights are sought in many solves, the quick one."""
-    is_quick = workload.n > L1_CELLS or workload.has_all_targets
-    return "p_identity" if is_quick else "l1_strategy"
-
-
 def suits_p_identity(workload: Workload) -> bool:
     """Whether such a program is solved for Laplace noise when none is named; else a template is."""
     products = workload.products or ()
@@ -466,8 +462,8 @@ def default_words(workload: Workload, privacy: Privacy | None) -> str:
     """In words, the program used when none is named, and the reason."""
     is_pure = privacy is not None and privacy.is_pure
     name, why = default_program(workload, is_pure)
-    laplace = " or ".join(dict.fromkeys((laplace_program(workload), "p_identity")))
-    laplace = laplace if suits_p_identity(workload) else "the best template"
+    both = dict.fromkeys((default_program(workload, pure=True)[0], "p_identity"))
+    laplace = " or ".join(both) if suits_p_identity(workload) else "the best template"
     if is_pure:
         return f"{laplace}: {why}"
     if privacy is None or not (GAUSSIAN.takes(privacy) and LAPLACE.takes(privacy)):

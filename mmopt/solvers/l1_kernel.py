@@ -8,19 +8,19 @@ diag(d)² + (P - N)ᵀ(P - N) the error is
 
 with the derivatives 2 (G ∘ M⁻¹) s by s and -M⁻¹ D G D M⁻¹ by M, all in O(n³).
 
-**Starts.** The end of p_identity, which has d = 1 and N = 0, so that the search never ends above it; Haar's
-wavelet; random rows with random signs; and a total, with a weight for each cell as large as the queries have
-together, above a row of two cells with opposite signs, for every pair of cells. Of prefix sums random signs
-reach the best end that is known once in 400 starts, one of the pairs reaches it always.
+**Starts.** The end of p_identity, which has d = 1 and N = 0, so that the search never ends above it; random
+rows with random signs; a total, with a weight for each cell as large as the queries have together. Below that
+end and that total stands one more row, of two cells with opposite signs, for every pair of cells. Of prefix
+sums random signs reach the best end that is known once in 400 starts, one of the pairs reaches it always.
 
-**Again from the best.** To the best end rows of two cells are added likewise, until nothing is gained. Of the
-prefix sums of 12 cells the best end has two such rows.
+**Again from the best.** To the best end such rows are added likewise, until nothing is gained. Of the prefix
+sums of 12 cells the best end has two.
 """
 
 import itertools
 import math
 from collections.abc import Generator, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,181 +30,113 @@ from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
 from mmopt.solvers import p_identity_kernel
 from mmopt.solvers.options_points_and_clock import Clock, Options, Point
-from mmopt.solvers.p_identity_kernel import (
-    STARTS_PER_FOLLOWED,
-    SearchState,
-    StartRows,
-    follow,
-    search,
-    summary,
-)
+from mmopt.solvers.p_identity_kernel import Objective, SearchState, follow, rounds, search, searched
 
 PROGRAMS = ("l1_strategy",)
 
-# Cells up to which there are so many signed starts, so many pairs, and quasi-Newton steps of each round.
-STARTS_AND_ROUNDS: tuple[tuple[float, int, int, tuple[int, ...]], ...] = (
-    (36, 20, 100, (20, 60, 1000)),
-    (64, 10, 40, (20, 60, 1000)),
-    (256, 6, 10, (60, 200, 500)),
-    (math.inf, 0, 0, (60,)),
-)
-HOPS = 4  # searches from the best end, at most
+# Pairs: so many, or fewer where their number times cells² is larger; pairs for each start with random signs.
+MOST_PAIRS, PAIR_CELLS, PAIRS_PER_SIGNED = 100, 160_000, 5
+FIRST_ROUNDS = ((1, 20), (1, 60))  # cells in a block, quasi-Newton steps; the last is p_identity's
 LEAST_GAIN = 1e-7  # of a search after which there is another one, relatively
 LEAST_PIVOT = 1e-9  # of M, next to its diagonal: below, where digits are lost, the error counts as infinite
 LEAST_ENTRY = 1e-6  # of a row, next to the sum of its column
 
 
-@dataclass(frozen=True)
-class SignedObjective:
-    """The error as a function of T (2 k + 1, n): the rows P, N and d."""
-
-    gram: Array
-
-    @staticmethod
-    def of(gram: Array, block: int = 1) -> "SignedObjective":
-        """The objective of a Gram matrix (n, n); cells are not merged."""
-        return SignedObjective(gram)
-
-    @property
-    def identity(self) -> Array:
-        """The rows of the strategy that measures each cell alone: d = 1."""
-        return np.ones((1, len(self.gram)))
-
-    @property
-    def cells(self) -> Array:
-        """The cells of each block: one."""
-        return np.ones(len(self.gram))
-
-    def merged(self, rows: Array) -> Array:
-        """The rows themselves."""
-        return rows
-
-    spread = merged
+class SignedObjective(Objective):
+    """The error as a function of T (2 k + 1, n): the rows P, N and d. Cells are not merged."""
 
     def value_and_gradient(self, t: Array) -> tuple[float, Array]:
         """Total error at sensitivity 1 for unit noise, infinite where A is singular; its derivative by T."""
-        k = len(t) // 2
-        rows, d, s = t[:k] - t[k:-1], t[-1], t.sum(axis=0)
-        m = rows.T @ rows
-        m[np.diag_indices_from(m)] += d * d
-        try:
-            factor = scipy.linalg.cho_factor(m, check_finite=False)
-        except scipy.linalg.LinAlgError:
+        (up, down, d), s = parts(t), t.sum(axis=0)
+        rows = up - down
+        m = rows.T @ rows + np.diag(d * d)
+        factor, fails = scipy.linalg.lapack.dpotrf(m)
+        if fails or np.min(np.diag(factor) ** 2 / np.diag(m)) < LEAST_PIVOT:
             return math.inf, np.zeros_like(t)
-        if np.min(np.diag(factor[0]) ** 2 / np.diag(m)) < LEAST_PIVOT:
-            return math.inf, np.zeros_like(t)
-        inverse = scipy.linalg.cho_solve(factor, np.eye(len(m)), check_finite=False)
+        inverse = scipy.linalg.cho_solve((factor, False), np.eye(len(m)), check_finite=False)
         scaled = self.gram * s * s[:, None]
-        by_rows = -2.0 * scipy.linalg.cho_solve(factor, scaled @ inverse, check_finite=False)
+        by_rows = -2.0 * scipy.linalg.cho_solve((factor, False), scaled @ inverse, check_finite=False)
         turned = rows @ by_rows
         by_sum = 2.0 * ((self.gram * inverse) @ s)
-        gradient = np.vstack([turned, -turned, d * np.diag(by_rows)]) + by_sum
-        return float(np.sum(scaled * inverse)), gradient
+        return float(np.sum(scaled * inverse)), np.vstack([turned, -turned, d * np.diag(by_rows)]) + by_sum
 
 
-def signed_starts(n: int, most: int, seed: int) -> Iterator[StartRows]:
-    """Starts without end: rows of Haar's wavelet, then random rows with random zeros."""
-    rng, cells = np.random.default_rng([seed, n, 1]), np.arange(n)
-    blocks = [(size, at) for size in 2 ** np.arange(1, n.bit_length()) for at in range(-(-n // size))]
-    haar = [np.where(cells // (size // 2) % 2, -1.0, 1.0) * (cells // size == at) for size, at in blocks]
-    rows = np.vstack([np.ones(n), *haar])[:most]
-    yield signed(0.3 * rows + 0.01 * rng.random(rows.shape), np.ones(n), "wavelet")
-    for number in itertools.count(1):
-        k = int(rng.integers(1, most + 1))
-        rows = rng.random((k, n)) * (rng.random((k, n)) < 0.8) * rng.choice([-1.0, 1.0], (k, n), p=[0.2, 0.8])
-        yield signed(rows, 0.2 + rng.random(n), f"signed {number}")
+def signed(rows: Array, d: Array) -> Array:
+    """T of rows (k, n) of any sign and the weights of the cells."""
+    return np.vstack([np.maximum(rows, 0.0), np.maximum(-rows, 0.0), d])
 
 
-def with_pairs(rows: Array, d: Array, most: int, count: int, rng: np.random.Generator) -> Iterator[StartRows]:
-    """Starts from rows (k, n) and weights d, each with one more row that has two cells of opposite signs.
+def parts(t: Array) -> tuple[Array, Array, Array]:
+    """P, N (k, n) and d (n,) of T."""
+    up, down = t[:-1].reshape(2, -1, t.shape[1])
+    return up, down, t[-1]
 
-    Every pair of cells has its turn; of more than ``count`` so many are drawn. Rows of one cell become part
-    of d, and there is a place for the pair among ``most`` rows.
+
+def with_pairs(t: Array, most: int, count: int, rng: np.random.Generator) -> Iterator[Array]:
+    """Starts from a strategy: T as it is, then with one more row, of two cells with opposite signs.
+
+    Every pair of cells has its turn; of more than ``count`` so many are drawn. Of ``most`` rows there is a
+    place for the pair: rows of one cell, or the one of least weight beyond a cell, become part of d.
     """
-    n = len(d)
-    sums = np.abs(rows).sum(axis=0) + d
-    rows, d = rows / sums, d / sums
-    alone = np.count_nonzero(np.abs(rows) > LEAST_ENTRY, axis=1) < 2
-    d = d + np.abs(rows[alone]).sum(axis=0)
-    rows = rows[~alone]
-    rows = rows[np.argsort(-np.abs(rows).sum(axis=1), kind="stable")[: most - 1]]
-    pairs = np.array(list(itertools.combinations(range(n), 2)))
+    yield t
+    up, down, d = parts(t / t.sum(axis=0))
+    size = (up + down).sum(axis=1) - (up + down).max(axis=1)
+    order = np.argsort(-size, kind="stable")[: most - 1]
+    kept = order[size[order] > LEAST_ENTRY]
+    alone = d + np.delete(up + down, kept, axis=0).sum(axis=0)
+    pairs = np.array(list(itertools.combinations(range(len(d)), 2)))
     for pair in pairs if len(pairs) <= count else rng.permutation(pairs)[:count]:
-        signs, weights = np.zeros(n), d.copy()
+        signs, weights = np.zeros(len(d)), alone.copy()
         signs[pair] = 0.5, -0.5
         weights[pair] *= 0.3
-        yield signed(np.vstack([rows, signs]), weights, f"pair {pair[0] + 1}, {pair[1] + 1}")
+        yield signed(np.vstack([(up - down)[kept], signs]), weights)
 
 
-def signed(rows: Array, d: Array, name: str = "") -> StartRows:
-    """A start from rows (k, n) of any sign and the weights of the cells."""
-    return StartRows(name, np.vstack([np.maximum(rows, 0.0), np.maximum(-rows, 0.0), d]))
-
-
-# Fitted on one thread of a shared core, to a factor of about three: seconds of a step of any size, per square
-# of the cells and per cube; steps per cell until a start is at its end, and the part of all that is taken.
-SECONDS_OF_STEP, SQUARE, CUBIC = 3e-4, 1e-7, 3e-10
-STEPS_OF_CELL, TAKEN = 6, 0.8
+# Fitted on one thread of a shared core, to a factor of about three: seconds per cell of all searches.
+SECONDS_OF_CELL = 0.06
 
 
 def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
     """Bytes (without those of any solve) and seconds for the givens of a program that the kernel claims."""
-    n = float(env["W"].shape[1])
-    size, seconds = p_identity_kernel.needs(program, env)  # of rows there are up to three times as many
-    count, pairs, rounds = _plan(n)
-    few, steps = 1.0 + min(pairs, n * (n - 1) / 2), 0.0
-    for left in (few + count, few):
-        for place, most in enumerate(rounds):
-            steps += TAKEN * left / STARTS_PER_FOLLOWED**place * min(most, STEPS_OF_CELL * n)
-    return 3.0 * size, seconds + steps * (SECONDS_OF_STEP + SQUARE * n**2 + CUBIC * n**3)
+    size, seconds = p_identity_kernel.needs(program, env)
+    return 3.0 * size, 3.0 * seconds + SECONDS_OF_CELL * env["W"].shape[1]
 
 
-def _plan(n: float) -> tuple[int, int, tuple[int, ...]]:
-    """The numbers of signed starts and of pairs and the steps of each round, for so many cells."""
-    return next((count, pairs, steps) for size, count, pairs, steps in STARTS_AND_ROUNDS if n <= size)
+def signed_search(
+    gram: Array, most: int, *, queries: Array, count: int | None, seed: int, limit: float, clock: Clock
+) -> Generator[SearchState, None, None]:
+    """States of the search: of that of p_identity, then of signed starts until nothing is gained.
+
+    Arguments as ``search``; ``count``: of the starts of p_identity, the signed ones, and the pairs.
+    """
+    n = len(gram)
+    few = min(most, -(-n // p_identity_kernel.CELLS_OF_ROW))  # rows of p_identity
+    for state in search(gram, few, queries=queries, count=count, seed=seed, limit=limit, clock=clock):
+        best = replace(state, rows=signed(state.rows, np.ones(n)), stop=None)
+        yield best
+    rng, pairs = np.random.default_rng([seed, n, 1]), count or min(MOST_PAIRS, PAIR_CELLS // n**2)
+    total = signed(np.sqrt(np.diag(gram) / np.diag(gram).max())[None], np.ones(n))
+    random = (
+        signed(rng.random((k, n)) * rng.choice([-1, 0, 1], (k, n), p=[0.16, 0.2, 0.64]), 0.2 + rng.random(n))
+        for k in rng.integers(1, most + 1, count or pairs // PAIRS_PER_SIGNED)
+    )
+    others = itertools.chain(random, with_pairs(total, most, pairs, rng))
+    before, stop = math.inf, None
+    while best.value < before * (1.0 - LEAST_GAIN) and stop in (None, Stop.SOLVED):
+        before = best.value
+        chosen = itertools.chain(with_pairs(best.rows, most, pairs, rng), others)
+        for state in follow(
+            gram, SignedObjective, (*FIRST_ROUNDS, rounds(gram)[-1]), chosen, best, limit, clock
+        ):
+            best, stop = replace(state, stop=None), state.stop
+            yield best
+    yield replace(best, stop=stop)
 
 
 def points(
     program: str, env: Mapping[str, Any], options: Options, clock: Clock
 ) -> Generator[Point, None, None]:
-    """Estimates while the search goes on, then its best point.
-
-    env : the program's givens, and the dimension p. options : ``starts`` (of each of both searches), ``seed``
-    and ``max_iterations`` (of all together) count. clock : looked at after every step.
-    """
-    root, most = np.asarray(env["W"], dtype=float), int(env["p"])
-    gram, seed, limit = root.T @ root, options.seed or 0, options.max_iterations or math.inf
-    n, used = len(gram), 0
-    count, pairs, steps = _plan(n)
-    rounds = [(1, number) for number in steps]
-    state = SearchState(np.zeros((1, n)), math.inf, 0, (), 0)
-    few = min(most, -(-n // p_identity_kernel.CELLS_OF_ROW))
-    for state in search(gram, few, queries=root, count=options.starts, seed=seed, limit=limit, clock=clock):
-        yield Point({}, {}, state.iterations, "", estimate=(state.value, None))
-    best, value = signed(state.rows, np.ones(n)), state.value
-    rng = np.random.default_rng([seed, n, 2])
-    total = np.sqrt(np.diag(gram) / np.diag(gram).max())
-    chosen: Iterator[StartRows] = itertools.chain(
-        itertools.islice(signed_starts(n, most, seed), options.starts or count),
-        with_pairs(total[None], np.ones(n), most, options.starts or pairs, rng),
+    """Estimates while the search goes on, then its best point: arguments as ``searched``."""
+    return searched(
+        signed_search, lambda rows: dict(zip("PNd", parts(rows), strict=True)), env, options, clock
     )
-    for hop in range(HOPS + 1):
-        used, limit, before = used + state.iterations, limit - state.iterations, value
-        starts = itertools.chain([best], chosen)
-        for state in follow(gram, SignedObjective.of, rounds, starts, limit, clock):
-            if state.value < value:
-                best, value = StartRows("best", state.rows), state.value
-            yield Point({}, {}, used + state.iterations, "", estimate=(value, None))
-        if state.stop != Stop.SOLVED or (hop and value > before * (1.0 - LEAST_GAIN)):
-            break
-        k = len(best.rows) // 2
-        chosen = with_pairs(
-            best.rows[:k] - best.rows[k:-1], best.rows[-1], most, options.starts or pairs, rng
-        )
-    k = len(best.rows) // 2
-    rows = np.zeros((2, most, n))
-    rows[:, :k] = best.rows[:-1].reshape(2, k, n)
-    stop, text = (Stop.LOCAL, summary(state)) if state.stop == Stop.SOLVED else (state.stop, "")
-    raw = f"{np.count_nonzero(rows.any(axis=(0, 2)))} rows of several cells"
-    values = {"d": best.rows[-1], "P": rows[0], "N": rows[1]}
-    yield Point(values, {}, used + state.iterations, raw, stop, estimate=(value, None), summary=text)

@@ -3,7 +3,6 @@
 Guards l1_kernel.py.
 """
 
-import itertools
 import math
 
 import numpy as np
@@ -12,7 +11,7 @@ from tolerances import DERIVATIVE, PUBLISHED, RECOMPUTED
 
 from mmopt import Workload, solve
 from mmopt.limits import Stop
-from mmopt.solvers.l1_kernel import SignedObjective, points, signed, signed_starts, with_pairs
+from mmopt.solvers.l1_kernel import SignedObjective, parts, points, signed, with_pairs
 from mmopt.solvers.options_points_and_clock import Clock, Options, Point
 from mmopt.solvers.p_identity_kernel import search
 
@@ -20,7 +19,7 @@ from mmopt.solvers.p_identity_kernel import search
 def test_error_and_gradient_are_those_of_the_matrix(rng: np.random.Generator) -> None:
     w = rng.normal(size=(7, 5))
     objective = SignedObjective.of(w.T @ w)
-    t = signed(rng.normal(size=(3, 5)), rng.random(5)).rows
+    t = signed(rng.normal(size=(3, 5)), rng.random(5))
     value, gradient = objective.value_and_gradient(t)
     a = np.vstack([np.diag(t[-1]), t[:3] - t[3:-1]]) / t.sum(axis=0)
     assert np.abs(a).sum(axis=0) == pytest.approx(np.ones(5), rel=RECOMPUTED)
@@ -32,33 +31,27 @@ def test_error_and_gradient_are_those_of_the_matrix(rng: np.random.Generator) ->
 
 
 def test_a_singular_strategy_has_no_error() -> None:
-    assert (
-        SignedObjective.of(np.eye(3)).value_and_gradient(np.array([[1.0, 1, 1], [0, 0, 0], [0, 0, 0]]))[0]
-        == np.inf
-    )
-
-
-def test_starts_have_signs_and_no_more_rows_than_there_may_be() -> None:
-    for most, n in itertools.product((1, 3, 20), (1, 2, 9, 32)):
-        some = [start.rows for start in itertools.islice(signed_starts(n, most, 0), 20)]
-        assert all(
-            len(t) % 2 and 1 <= len(t) // 2 <= most and (t >= 0).all() and (t[-1] > 0).all() for t in some
-        )
-        assert n == 1 or any((t[len(t) // 2 : -1] > 0).any() for t in some)
+    total = signed(np.ones((1, 3)), np.zeros(3))
+    assert SignedObjective.of(np.eye(3)).value_and_gradient(total)[0] == np.inf
 
 
 def test_every_pair_has_its_turn_and_a_place(rng: np.random.Generator) -> None:
     rows, d = np.array([[1.0, 1, 1, 0, 0], [0, -1, 0, 0, 0], [0, 0, 0, 1, -3]]), np.array([1.0, 0, 1, 1, 1])
-    some = [start.rows for start in with_pairs(rows, d, 3, 99, rng)]
-    assert len(some) == 10
+    start = signed(rows, d)
+    first, *some = with_pairs(start, 3, 99, rng)
+    assert first is start and len(some) == 10
+    pairs = set()
     for t in some:
-        assert t.shape == (7, 5)
-        assert t[-1, 1] > 0, "the row of one cell is a weight of it"
-        assert np.count_nonzero(t[2]) == np.count_nonzero(t[5]) == 1
-    one = [start.rows for start in with_pairs(rows, d, 1, 4, rng)]
+        up, down, weights = parts(t)
+        assert up.shape == (3, 5)
+        assert weights[1] > 0, "the row of one cell is a weight of it"
+        assert np.count_nonzero(up[2]) == np.count_nonzero(down[2]) == 1
+        pairs.add(tuple(np.flatnonzero(up[2] + down[2])))
+    assert len(pairs) == 10
+    _, *one = with_pairs(start, 1, 4, rng)
     assert [t.shape for t in one] == [(3, 5)] * 4
-    assert all(np.count_nonzero(t[:2]) == 2 for t in one)
-    assert list(with_pairs(np.ones((1, 1)), np.ones(1), 1, 4, rng)) == []
+    assert all(np.count_nonzero(t[:2]) == 2 and (t[2] > 0).all() for t in one)
+    assert len(list(with_pairs(signed(np.ones((1, 1)), np.ones(1)), 1, 4, rng))) == 1
 
 
 # Of prefix sums of so many cells: what p_identity ends at, and a strategy with signs.
