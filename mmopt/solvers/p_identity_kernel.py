@@ -405,5 +405,12 @@ def searched(
         text = local_optimum(state.count, state.values, state.value) * (state.stop == Stop.SOLVED)
         lower = np.any([v.any(axis=1) for v in values.values() if v.ndim == 2], axis=0)
         stop, estimate = Stop.LOCAL if text else state.stop, (state.value, None)
-        raw = f"{np.count_nonzero(lower)} rows below the diagonal"
-        yield Point(values, {}, state.iterations, raw, stop, estimate=estimate, summary=text)
+        yield Point(
+            values,
+            {},
+            state.iterations,
+            f"{np.count_nonzero(lower)} rows below the diagonal",
+            stop,
+            estimate=estimate,
+            summary=text,
+        )
