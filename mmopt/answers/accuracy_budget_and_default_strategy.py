@@ -339,7 +339,11 @@ def _laplace(
     solved: Solve,
     say: Callable[[str], None],
 ) -> Offer:
-    """p_identity, or templates over many cells; for targets either of them with weights that follow them."""
+    """Programs for Laplace noise, or templates over many cells; for targets, with weights that follow.
+
+    l1_strategy has the least error at equal noise; but noise on whole numbers has less than 2 / epsilon²,
+    where a strategy of small ones, as the cells, is p_identity's end.
+    """
 
     def strategy(weighted: Workload, template: str | None = None) -> Solution:
         """The solution of least total error; of one template only where it is named."""
@@ -348,7 +352,12 @@ def _laplace(
         return _in_factors(weighted, LAPLACE.norm, say, template)
 
     if not workload.has_all_targets:
-        return offer(workload, strategy(workload), privacy, neighbours)
+        best = offer(workload, strategy(workload), privacy, neighbours)
+        name, _ = default_program(workload, pure=True)
+        if name == "p_identity" or best.solution.status.is_interrupted or not suits_p_identity(workload):
+            return best
+        other = offer(workload, solved(workload, Program.load(name)), privacy, neighbours)
+        return other if other.cost < best.cost * (1.0 - 1e-6) else best
     return offer(workload, laplace_for_targets(workload, strategy, P_IDENTITY_CELLS), privacy, neighbours)
 
 

@@ -171,6 +171,7 @@ LARGER = 3.0  # times the first weight: every second start begins so, as one alo
 HALVED = 0.5  # where the residual does not fall below this part of the one before, the weight grows
 # The tolerance of a solver in a round. SCS tests 1e-5 of it, Clarabel 1e-2, the others all of it.
 ACCURACY = {"interior point": 1e-7, "first order": 1e-2}
+IDENTITY = "by the identity, which no round betters"
 NO_BETTER = ("no round of the search is better than measuring every cell (the identity), which this is",)
 # Predicted seconds beyond which a search is refused without a time limit.
 PATIENCE = 600.0
@@ -296,8 +297,8 @@ def _refuse_too_long(instance: Instance, row: SolverRow, times: int, limit: floa
 def solve_rank(task: Task) -> Solution:
     """Search a point of the given rank, from several starts; the best repaired point of all rounds.
 
-    With a ``start`` the search starts from there alone, and returns it unless it finds a better point;
-    without one it returns the identity unless it finds a better point.
+    With a ``start`` the search starts from there alone. It returns the better of the start and the identity
+    unless it finds a better point.
     ``max_iterations`` is the number of rounds of a start. The history has a row for every round:
     ``start``, ``round``, ``penalty`` (the weight of <Z, D>), the solver's ``iterations``, ``residual`` (the
     first singular value of Z beyond the rank, relative to the largest, before the repair), every
@@ -324,12 +325,12 @@ def solve_rank(task: Task) -> Solution:
     began = working()
     problem = penalised(instance)
     compiling = working() - began
-    first = start
-    with suppress(OptionError):  # a program that takes no strategy, or one with another number of rows
-        first = start or adopt(instance, Strategy(np.eye(instance.workload.n), program.meaning.norm))
+    bases = {} if start is None else {"by the start": start}
+    with suppress(OptionError):  # a program that takes no strategy, or one with fewer rows
+        bases[IDENTITY] = adopt(instance, Strategy(np.eye(instance.workload.n), program.meaning.norm))
     with Clock(chosen.time_limit) as clock:
         search = _RankSearch(task, problem, row, parameters, chosen, clock, Best(instance))
-        offered = None if first is None else search.best.offer(first, {})
+        offered = {name: search.best.offer(point, {}) for name, point in bases.items()}
         if program.multipliers:
             # The relaxation without the rank: the best multipliers for the bound.
             search.solve(np.zeros((problem.side, problem.side)), {"start": 0, "round": 1, "penalty": 0.0})
@@ -353,10 +354,9 @@ def solve_rank(task: Task) -> Solution:
             | {"in rounds": IN_ROUNDS.format("the start's" if start else "at random")}
         )
     best, last = search.best, search.last
-    name = "by the start" if start else "by the identity, which no round betters"
     best.stages += [
         {"stage": "replaced", "name": name, "objective": one.objective}
-        for one in [offered]
+        for name, one in offered.items()
         if one is not None and best.uncharged is one
     ]
     point = best.feasible_or_raise(
@@ -373,7 +373,7 @@ def solve_rank(task: Task) -> Solution:
         compile=clock.started - started,
         solve=clock.elapsed,
         scaling=problem.scaling.scales,
-        warnings=unscaled_warning(instance) + NO_BETTER * (not start and best.uncharged is offered),
+        warnings=unscaled_warning(instance) + NO_BETTER * (best.stages[-1]["name"] == IDENTITY),
         history=search.history,
     )
     return assemble_solution(instance, point.env, ending)

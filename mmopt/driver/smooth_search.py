@@ -41,6 +41,7 @@ from mmopt.limits import Stop
 from mmopt.numerics import EIGENVALUE_FLOOR, Array, psd_floor
 from mmopt.results import Solution
 from mmopt.solvers import LBFGS, Clock, Options
+from mmopt.solvers.options_points_and_clock import local_optimum
 
 # How far abs, max and min are rounded off, one run after the other, relative to the objective at the start. A
 # larger first one leads most starts to the same end.
@@ -333,16 +334,6 @@ SMOOTH_STARTS = 5
 MOST_LBFGS_STEPS = 100_000  # of all starts together, unless the caller says otherwise
 
 
-def _local_optimum(objectives: Sequence[float]) -> str:
-    """``local optimum, 5 starts, spread 1.2e-03``: of the worst feasible end over the best, relatively."""
-    count = len(objectives)
-    text = f"{Stop.LOCAL}, {count} start{'s' * (count != 1)}"
-    if count < 2:
-        return text
-    best, worst = min(objectives), max(objectives)
-    return f"{text}, spread {(worst - best) / max(abs(best), 1e-300):.1e}"
-
-
 def solve_smooth(task: Task) -> Solution:
     """Search local optima and keep the best; with a ``start`` from there alone.
 
@@ -376,7 +367,11 @@ def solve_smooth(task: Task) -> Solution:
             if best.gap <= options.tolerance or clock.stop(spent=used >= budget):
                 break
         is_spent = any(search.stop == Stop.ITERATIONS for search, _ in ends)
-        stop = best.stop(options, clock) or (Stop.ITERATIONS if is_spent else _local_optimum(objectives))
+        stop = best.stop(options, clock) or (
+            Stop.ITERATIONS
+            if is_spent
+            else local_optimum(len(objectives), objectives, min(objectives, default=0.0))
+        )
     certified = best.feasible_or_raise(
         clock, lambda: _no_smooth_point(program.name, best.point, raw, bool(ends))
     )

@@ -202,8 +202,8 @@ PrivacyLike: TypeAlias = Privacy | PrivacyParameters | None
 THEOREM_EXACT = "exact delta of the discrete Gaussian (Canonne, Kamath, Steinke 2020, Theorem 7)"
 PURE_HINT = (
     "Gaussian noise satisfies no pure epsilon: give a delta in (0, 1), or rho; or solve a program for "
-    "Laplace noise: p_identity, laplace_weighting (weighs a baseline: --given Q=haar, in Python "
-    "givens={'Q': 'haar'}) or min_error"
+    "Laplace noise: l1_strategy, p_identity, laplace_weighting (weighs a baseline: --given Q=haar, in "
+    "Python givens={'Q': 'haar'}) or min_error"
 )
 
 # Decimal's ln is correctly rounded to this many digits: far below one float ulp.

@@ -10,6 +10,7 @@
 - ``sector_kernel.py``: kernels for queries of few attributes: measures of the cells, weights of sets
 - ``weighting_kernel.py``: the kernel of design weights
 - ``p_identity_kernel.py``: the kernel of p_identity
+- ``l1_kernel.py``: the kernel of l1_strategy, which starts from it
 - ``low_rank_kernel.py``: the halves of the low-rank mechanism
 - ``banded_kernel.py``: the kernel of banded strategies
 - ``pairs_kernel.py``: the kernels of strategies for rows that are replaced

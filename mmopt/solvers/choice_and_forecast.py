@@ -27,6 +27,7 @@ from mmopt.limits import TASK_MEMORY
 from mmopt.numerics.component_arrays import Split
 from mmopt.solvers import (
     banded_kernel,
+    l1_kernel,
     low_rank_kernel,
     nuclear,
     p_identity_kernel,
@@ -95,6 +96,16 @@ KERNELS: tuple[Kernel, ...] = (
         p_identity_kernel.PROGRAMS,
         p_identity_kernel.points,
         p_identity_kernel.needs,
+        reads=frozenset({"max_iterations", "starts", "seed"}),
+        is_local=True,
+        program_class="smooth",
+    ),
+    Kernel(
+        "signed_rows",
+        "quasi-Newton from the end of p_identity and many signed starts",
+        l1_kernel.PROGRAMS,
+        l1_kernel.points,
+        l1_kernel.needs,
         reads=frozenset({"max_iterations", "starts", "seed"}),
         is_local=True,
         program_class="smooth",

@@ -160,6 +160,18 @@ class Point:
     run: int = 0
 
 
+def local_optimum(starts: int, ends: Sequence[float], best: float) -> str:
+    """``local optimum, 18 starts, 6 followed, spread 1.2e-03``: of the worst end over the best, relatively.
+
+    starts : so many, of which those that were followed have ``ends``.
+    """
+    text = f"{Stop.LOCAL}, {starts} start{'s' * (starts != 1)}"
+    if len(ends) < 2:
+        return text
+    followed = f", {len(ends)} followed" * (len(ends) < starts)
+    return f"{text}{followed}, spread {(max(ends) - best) / max(abs(best), 1e-300):.1e}"
+
+
 @dataclass
 class Clock:
     """The time left, and whether Ctrl-C was pressed: the best certified point so far is then the result."""

@@ -25,9 +25,9 @@ norm 1 have Xᵢᵢ <= 1: the identity is the best of all strategies.
 import heapq
 import itertools
 import math
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.linalg
@@ -35,7 +35,7 @@ import scipy.optimize
 
 from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
-from mmopt.solvers.options_points_and_clock import Clock, Options, Point
+from mmopt.solvers.options_points_and_clock import Clock, Options, Point, local_optimum
 
 
 @dataclass(frozen=True)
@@ -51,18 +51,18 @@ class Objective:
     diagonal: Array
     cells: Array
 
-    @staticmethod
-    def of(gram: Array, block: int = 1) -> "Objective":
+    @classmethod
+    def of(cls, gram: Array, block: int = 1) -> Self:
         """The objective of a Gram matrix (n, n), over blocks of so many cells (the last may be shorter)."""
         n = len(gram)
         first = np.arange(0, n, block)
         cells = np.diff(np.append(first, n)).astype(float)
         diagonal = np.diag(gram)
         if block == 1:
-            return Objective(gram, diagonal, cells)
+            return cls(gram, diagonal, cells)
         sums = np.add.reduceat(np.add.reduceat(gram, first, axis=0), first, axis=1)
         r = 1.0 / np.sqrt(cells)
-        return Objective(sums * r * r[:, None], np.add.reduceat(diagonal, first), cells)
+        return cls(sums * r * r[:, None], np.add.reduceat(diagonal, first), cells)
 
     def merged(self, rows: Array) -> Array:
         """T of rows (k, n) over the cells, which are averaged over each block."""
@@ -108,21 +108,16 @@ START_ORDER: tuple[tuple[int, float] | None, ...] = (
     None,
     (8, 0.3),
 )
+CELLS_OF_ROW = 4  # the default of the program's parameter 'size'
 CELLS_PER_ROW = (16, 24, 12)  # cells for each random row, in turn
 FEW_CELLS = 64  # up to so many cells every third random start has all rows that there may be
 START_NOISE = 1e-2  # added to starts with symmetries, from which a gradient does not lead away
 
 
-@dataclass(frozen=True)
-class StartRows:
-    """A start: rows (k, n), all nonnegative, with a name."""
+def starts(n: int, most: int, seed: int, queries: Array | None = None) -> Iterator[Array]:
+    """Starts without end, nonnegative rows (k, n): total, queries, then those that are good on ranges.
 
-    name: str
-    rows: Array
-
-
-def starts(n: int, most: int, seed: int, queries: Array | None = None) -> Iterator[StartRows]:
-    """Starts without end, those that are good on ranges first; each depends on the seed and its number.
+    Each depends on the seed and its number.
 
     Parameters
     ----------
@@ -136,32 +131,28 @@ def starts(n: int, most: int, seed: int, queries: Array | None = None) -> Iterat
         """The rows without their symmetries."""
         return np.asarray(rows + START_NOISE * rng.random(rows.shape))
 
-    yield StartRows("total", noisy(np.full((1, n), 0.3)))
+    yield noisy(np.full((1, n), 0.3))
     if queries is not None:  # those that count several cells: of a rotated root these are hardly any
         rows = queries[(queries >= 0).all(axis=1) & ((queries > 0).sum(axis=1) > 1)]
         if 0 < len(rows) <= most:
-            yield StartRows("queries", noisy(0.3 * (rows / rows.max(axis=1, keepdims=True))))
+            yield noisy(0.3 * (rows / rows.max(axis=1, keepdims=True)))
     number = 0
     for entry in itertools.chain(START_ORDER, itertools.repeat(None)):
         if entry is None:
             number += 1
             wanted = most if n <= FEW_CELLS and number % 3 == 0 else round(n / CELLS_PER_ROW[number % 3])
-            yield StartRows(f"random {number}", rng.random((min(most, max(1, wanted)), n)))
-            continue
-        size, weight = entry
-        if 2 * size <= n:
+            yield rng.random((min(most, max(1, wanted)), n))
+        else:
+            size, weight = entry
             rows = _hierarchy(n, size)
-            if len(rows) <= most:
-                yield StartRows(f"blocks of {size}, weight {weight:g}", noisy(weight * rows))
+            if 2 * size <= n and len(rows) <= most:
+                yield noisy(weight * rows)
 
 
 def _hierarchy(n: int, size: int) -> Array:
     """Blocks of ``size`` cells, of ``size``² and so on, and the total."""
-    levels = []
-    length = size
-    while length < n:
-        levels.append(np.arange(n)[None, :] // length == np.arange(-(-n // length))[:, None])
-        length *= size
+    lengths = itertools.takewhile(lambda length: length < n, (size**k for k in itertools.count(1)))
+    levels = [np.arange(n) // length == np.arange(-(-n // length))[:, None] for length in lengths]
     return np.vstack([*levels, np.ones((1, n), dtype=bool)]).astype(float)
 
 
@@ -213,11 +204,6 @@ class _Way:
     block: int = 0
 
 
-def default_starts(n: int) -> int:
-    """The number of starts by default."""
-    return next(count for size, count, *_ in STARTS_AND_STEPS if n <= size)
-
-
 def rounds(gram: Array) -> list[tuple[int, int]]:
     """Cells in a block and quasi-Newton steps of each round; cells are merged where neighbours are alike."""
     n = len(gram)
@@ -249,7 +235,7 @@ def search(
     seed: int = 0,
     limit: float = math.inf,
     clock: Clock | None = None,
-    first: tuple[StartRows, ...] = (),
+    first: Iterable[Array] = (),
 ) -> Generator[SearchState, None, None]:
     """States of the search, one after each round; the last one says why it stopped.
 
@@ -258,24 +244,43 @@ def search(
     gram : the queries' Gram matrix (n, n).
     most : rows that Θ may have.
     queries : rows (r, n) of which those that count several cells are a start.
-    count : number of starts; by default ``default_starts``, or fewer where cells are merged and two agree.
+    count : number of starts; by default as in ``STARTS_AND_STEPS``, or fewer where two agree on merged cells.
     limit : quasi-Newton steps of all starts together.
     clock : tells at every step whether to stop.
     first : starts of the caller's, before the others.
     """
-    planned = rounds(gram)
+    n, planned = len(gram), rounds(gram)
+    total = count or next(number for size, number, *_ in STARTS_AND_STEPS if n <= size)
+    chosen = itertools.islice(itertools.chain(first, starts(n, most, seed, queries)), total)
+    identity = SearchState(np.zeros((1, n)), float(np.trace(gram)), 0, (), 0)
     may_agree = count is None and planned[0][0] > 1
-    clock, count = clock or Clock(math.inf), count or default_starts(len(gram))
-    chosen = itertools.islice(itertools.chain(first, starts(len(gram), most, seed, queries)), count)
-    ways = [_Way(i, start.rows, math.inf) for i, start in enumerate(chosen)]
-    alone = _Way(-1, np.zeros((1, len(gram))), float(np.trace(gram)))  # the identity
+    yield from follow(gram, Objective, planned, chosen, identity, limit, clock or Clock(math.inf), may_agree)
+
+
+def follow(
+    gram: Array,
+    kind: type[Objective],
+    planned: Sequence[tuple[int, int]],
+    chosen: Iterable[Array],
+    base: SearchState,
+    limit: float,
+    clock: Clock,
+    may_agree: bool = False,
+) -> Generator[SearchState, None, None]:
+    """States after each round that is planned (cells in a block, steps); the last one says why it stopped.
+
+    chosen : the rows of each start. base : the state before: its strategy stands while no way is better, and
+    its steps count. may_agree : whether no more are started once the two best agree.
+    """
+    ways = [_Way(i, rows, math.inf) for i, rows in enumerate(chosen)]
+    count, used = len(ways), base.iterations
+    alone = _Way(-1, base.rows, base.value)
     values: dict[int, float] = {}
-    used = 0
     if np.count_nonzero(gram) == np.count_nonzero(np.diag(gram)):
-        yield SearchState(alone.rows, alone.value, 0, (alone.value,), 0, Stop.SOLVED)
+        yield replace(base, values=(base.value,), stop=Stop.SOLVED)
         return
     for place, (block, steps) in enumerate(planned):
-        objective = Objective.of(gram, block)
+        objective = kind.of(gram, block)
         for i, way in enumerate(ways):
             if way.block != block:
                 ways[i], taken = _descend(objective, way, min(steps, limit - used), clock)
@@ -313,7 +318,7 @@ def _descend(objective: Objective, way: _Way, steps: float, clock: Clock) -> tup
         return way, 0
     t = objective.merged(way.rows)
     first, _ = objective.value_and_gradient(t)
-    if steps < 1:
+    if steps < 1 or not math.isfinite(first):
         return replace(way, rows=objective.spread(t), value=first), 0
 
     def scaled(x: Array) -> tuple[float, Array]:
@@ -359,12 +364,24 @@ PROGRAMS = ("p_identity",)
 def points(
     program: str, env: Mapping[str, Any], options: Options, clock: Clock
 ) -> Generator[Point, None, None]:
-    """Estimates while the search goes on, then its best point.
+    """Estimates while the search goes on, then its best point: arguments as ``searched``."""
+    return searched(search, lambda rows: {"Theta": rows}, env, options, clock)
+
+
+def searched(
+    search: Callable[..., Iterable[SearchState]],
+    variables: Callable[[Array], Mapping[str, Array]],
+    env: Mapping[str, Any],
+    options: Options,
+    clock: Clock,
+) -> Generator[Point, None, None]:
+    """Estimates while a search goes on, then its best point.
 
     Parameters
     ----------
-    program : one of ``PROGRAMS``.
-    env : its givens by name, and the dimension p.
+    search : takes what the function ``search`` takes.
+    variables : of the program, from the rows of a state; matrices get rows of zeros up to p.
+    env : the program's givens by name, and the dimension p.
     options : ``starts``, ``seed`` and ``max_iterations`` (of all starts together) count.
     clock : looked at after every step.
     """
@@ -381,18 +398,19 @@ def points(
         if not state.stop:
             yield Point({}, {}, state.iterations, "", estimate=(state.value, None))
             continue
-        theta = np.zeros((most, root.shape[1]))
-        theta[: len(state.rows)] = state.rows
-        stop, text = (Stop.LOCAL, summary(state)) if state.stop == Stop.SOLVED else (state.stop, "")
-        raw = f"{np.count_nonzero(theta.any(axis=1))} rows below the identity"
-        estimate = state.value, None
-        yield Point({"Theta": theta}, {}, state.iterations, raw, stop, estimate=estimate, summary=text)
-
-
-def summary(state: SearchState) -> str:
-    """``local optimum, 18 starts, 6 followed, spread 1.2e-03``: of the worst of these over the best."""
-    followed = len(state.values)
-    text = f"local optimum, {state.count} start{'s' * (state.count != 1)}"
-    if followed < 2:
-        return text
-    return f"{text}, {followed} followed, spread {max(state.values) / max(state.value, 1e-300) - 1.0:.1e}"
+        values = {
+            name: v if v.ndim == 1 else np.pad(v, ((0, most - len(v)), (0, 0)))
+            for name, v in variables(state.rows).items()
+        }
+        text = local_optimum(state.count, state.values, state.value) * (state.stop == Stop.SOLVED)
+        lower = np.any([v.any(axis=1) for v in values.values() if v.ndim == 2], axis=0)
+        stop, estimate = Stop.LOCAL if text else state.stop, (state.value, None)
+        yield Point(
+            values,
+            {},
+            state.iterations,
+            f"{np.count_nonzero(lower)} rows below the diagonal",
+            stop,
+            estimate=estimate,
+            summary=text,
+        )

@@ -366,6 +366,11 @@ def test_it_never_ends_above_the_identity() -> None:
         "no round of the search is better than measuring every cell (the identity), which this is"
         in s.warnings
     )
+    # Nor with more rows, nor from a worse start.
+    for options in ({"starts": 1, "givens": {"p": 5}}, {"start": np.diag([1.0, 1.0, 0.1, 0.1])}):
+        s = solve(prefix, "min_error", max_iterations=1, **options)
+        assert s.objective == pytest.approx(10.0, rel=RECOMPUTED)
+        assert s.variables["A"].shape == (options.get("givens", {"p": 4})["p"], 4)
     total = Workload.from_matrix(np.ones((1, 3)))
     better = solve(total, "min_error", starts=4)
     assert better.objective < 2.0 < np.square(total.queries).sum() and not any(

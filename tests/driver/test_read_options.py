@@ -221,12 +221,13 @@ def test_who_reads_an_option_is_said(subtests: pytest.Subtests) -> None:
         (
             "fitness_softmax",
             {"seed": 0},
-            "what 'fitness_softmax' solves has no option 'seed'\n  these have it: p_identity, lbfgs",
+            "what 'fitness_softmax' solves has no option 'seed'\n"
+            "  these have it: p_identity, signed_rows, lbfgs",
         ),
         (
             "softmax_step",
             {"starts": 2},
-            "softmax has no option 'starts'\n  these have it: p_identity, lbfgs",
+            "softmax has no option 'starts'\n  these have it: p_identity, signed_rows, lbfgs",
         ),
         (
             "augment",

@@ -487,6 +487,15 @@ def _p_identity(p: Point) -> arb:
     return Measured(a, tuple(range(n)), 1).total_error(p.asked)
 
 
+def _l1_strategy(p: Point) -> arb:
+    d, up, down = p.vector("d"), p.variable("P"), p.variable("N")
+    n = up.ncols()
+    eye = arb_mat(n, n, [d[i] if i == j else 0 for i in range(n) for j in range(n)])
+    sums = [d[i] + total(row[i] for row in (*up.tolist(), *down.tolist())) for i in range(n)]
+    a = balls.scaled(balls.stacked([eye, up - down]), right=[1 / s for s in sums])
+    return Measured(a, tuple(range(n)), 1).total_error(p.asked)
+
+
 def _singular_values(p: Point) -> arb:
     return balls.nuclear(p.asked.weighted()) ** 2 / p.n
 
@@ -588,6 +597,7 @@ RULES: Mapping[str, Rule] = {
     "l2_strategy_block": _L2,
     "l2_strategy_dual": Rule(_dual_l2, _dual_l2_bound, maximises=True),
     "l2_strategy_lmi": _L2,
+    "l1_strategy": Rule(_l1_strategy, _any_strategy),
     "laplace_weighting": Rule(_weighting(1), _laplace_bound),
     "laplace_weighting_dual": Rule(_laplace_dual, _weighting(1), maximises=True),
     "laplace_weighting_power": Rule(_weighting(1), _laplace_bound),

@@ -249,7 +249,7 @@ RIVALS: Mapping[str, Rival] = {
     ),
     **dict.fromkeys(("augment", "eigen_design", "eigen_separation", "principal_vectors"), _any_strategy),
     **dict.fromkeys(("singular_value_bound", "low_rank_gaussian"), _any_strategy),
-    **dict.fromkeys(("min_error", "p_identity", "low_rank"), _laplace_strategies),
+    **dict.fromkeys(("min_error", "p_identity", "l1_strategy", "low_rank"), _laplace_strategies),
     **dict.fromkeys(("fitness_for_use", "fitness_lmi", "fitness_budget", "fitness_level"), _product),
     **dict.fromkeys(("fitness_penalty", "fitness_hybrid", "fitness_dual", "fitness_softmax"), _sum),
     **dict.fromkeys(("query_weighting", "query_weighting_inverse", "query_weighting_dual"), _weighting(2)),

@@ -39,7 +39,7 @@ FAR = (
     "min_sensitivity",
     "min_sensitivity_rotation",
 )
-LAPLACE = ("low_rank", "min_error", "p_identity")
+LAPLACE = ("l1_strategy", "low_rank", "min_error", "p_identity")
 
 
 PAIRS = [

@@ -95,7 +95,7 @@ def test_noise_and_privacy_of_different_kinds_are_refused():
             (TRI, IDENTITY, Privacy(epsilon=1.0)),
             "privacy has epsilon 1.0 and delta None, expected both, or rho\n"
             "  Gaussian noise satisfies no pure epsilon: give a delta in (0, 1), or rho; or solve a "
-            "program for Laplace noise: p_identity, laplace_weighting (weighs a baseline: "
+            "program for Laplace noise: l1_strategy, p_identity, laplace_weighting (weighs a baseline: "
             "--given Q=haar, in Python givens={'Q': 'haar'}) or min_error",
         ),
         (

@@ -203,7 +203,7 @@ def test_figure(program: str, rows: Rows, givens: dict[str, Any], figure: Figure
 def test_every_program_has_a_figure() -> None:
     """Those of class rank and smooth have theirs in test_searched_figures.py and test_smooth_programs.py."""
     searched = {"min_error", "min_sensitivity", "min_sensitivity_rotation", "softmax_step", "fitness_softmax"}
-    searched |= {"p_identity"}
+    searched |= {"p_identity", "l1_strategy"}
     assert {program for program, *_ in FIGURES} == set(program_names()) - searched
 
 

@@ -14,9 +14,8 @@ from mmopt.numerics.arrays import Array
 from mmopt.solvers import Clock
 from mmopt.solvers.p_identity_kernel import (
     AGREEMENT,
+    STARTS_AND_STEPS,
     Objective,
-    StartRows,
-    default_starts,
     rounds,
     search,
     starts,
@@ -61,7 +60,7 @@ def test_it_stops_when_told_and_at_its_limit() -> None:
 def test_the_caller_may_give_the_first_start() -> None:
     gram = prefix(32)
     rows = np.repeat(np.eye(2), 16, axis=1)
-    (*_, last) = search(gram, 4, count=1, first=(StartRows("mine", rows),))
+    (*_, last) = search(gram, 4, count=1, first=(rows,))
     assert len(last.rows) == 2 and last.count == 1
 
 
@@ -69,14 +68,15 @@ def test_starts_have_no_more_rows_than_there_may_be() -> None:
     for most in [1, 5, 70]:
         for n in (1, 2, 9, 64):
             for start in itertools.islice(starts(n, most, 0, np.tri(n)), 25):
-                assert 1 <= len(start.rows) <= most and start.rows.shape[1] == n
-                assert (start.rows >= 0).all() and np.isfinite(start.rows).all()
+                assert 1 <= len(start) <= most and start.shape[1] == n
+                assert (start >= 0).all() and np.isfinite(start).all()
 
 
 def test_queries_are_a_start_where_they_are_few() -> None:
     wide = np.array([[1.0, 1, 0, 0], [0, 2, 2, 2], [0, 0, 0, 1], [1, -1, 0, 0]])
-    named = {start.name: start.rows for start in itertools.islice(starts(4, 2, 0, wide), 3)}
-    assert np.array_equal(named["queries"] > 0.1, [[True, True, False, False], [False, True, True, True]])
+    total, queries = itertools.islice(starts(4, 2, 0, wide), 2)
+    assert total.shape == (1, 4) and (total > 0.1).all()
+    assert np.array_equal(queries > 0.1, [[True, True, False, False], [False, True, True, True]])
 
 
 def test_cells_are_merged_only_where_neighbours_are_alike(rng: np.random.Generator) -> None:
@@ -85,7 +85,8 @@ def test_cells_are_merged_only_where_neighbours_are_alike(rng: np.random.Generat
     order = rng.permutation(1024)
     assert [block for block, _ in rounds(gram[np.ix_(order, order)])] == [1, 1, 1]
     assert [block for block, _ in rounds(prefix(64))] == [1, 1, 1]
-    assert default_starts(64) > default_starts(1024) > default_starts(10**4)
+    counts = [next(search(prefix(n), 2, limit=1)).count for n in (64, 1024)]
+    assert counts == [STARTS_AND_STEPS[0][1], STARTS_AND_STEPS[1][1]]
 
 
 def test_nothing_is_started_where_the_identity_is_the_best(rng: np.random.Generator) -> None:
@@ -105,7 +106,7 @@ def test_no_more_is_started_once_two_agree() -> None:
     """Where cells are merged; not where the caller says how many, nor where the best has far to go."""
     gram = prefix(256)
     (*_, few), (*_, told) = search(gram, 64), search(gram, 64, count=18)
-    assert few.count == 3 and told.count == default_starts(256) == 18
+    assert few.count == 3 and told.count == 18
     assert told.value <= few.value <= told.value * (1 + AGREEMENT)
     # HDMM's search ends at 5.1985.
     assert np.sqrt(few.value / 256) <= 5.18

@@ -35,7 +35,18 @@ L2 = Program.load("l2_strategy").text
 OPTIMUM = 4.60786165  # of L2 for the prefixes of 3 cells
 # Not for L2.
 UNFIT = (
-    *("sectors", "weighting", "p_identity", "softmax", "low_rank", "banded", "qoco", "pairs", "many_pairs"),
+    *(
+        "sectors",
+        "weighting",
+        "p_identity",
+        "signed_rows",
+        "softmax",
+        "low_rank",
+        "banded",
+        "qoco",
+        "pairs",
+        "many_pairs",
+    ),
 )
 BOUNDED = [n for n in program_names() if (p := Program.load(n)).certificate or p.bound]
 LONG = ("min_error", "low_rank", "fitness_refined")

@@ -89,20 +89,24 @@ def row_parameter(program: Program, strategy: Strategy) -> dict[str, int]:
 def adopt(instance: Instance, strategy: Strategy) -> dict[str, Array]:
     """The chosen variables by 'from strategy'; those that only the repair sets are zero.
 
+    A strategy of fewer rows than in the program gets rows of zeros.
+
     Raises
     ------
-    OptionError : the strategy has another number of rows than in the program.
+    OptionError : the strategy has more rows than in the program.
     """
     program, sizes = instance.program, instance.sizes()
     adoption = _adoption(program)
     rows = adoption.strategy.dims[0]
-    if rows.symbols <= set(sizes) and rows.value(sizes) != strategy.p:
-        raise OptionError(
-            f"the strategy has {strategy.p} rows; {rows} is {rows.value(sizes)} in '{program.name}'"
-        )
-    env: dict[str, Any] = {**instance.env, adoption.strategy.name: strategy.matrix}
+    count = rows.value(sizes) if rows.symbols <= set(sizes) else strategy.p
+    if strategy.p > count:
+        raise OptionError(f"the strategy has {strategy.p} rows; {rows} is {count} in '{program.name}'")
+    env: dict[str, Any] = {
+        **instance.env,
+        adoption.strategy.name: np.pad(strategy.matrix, ((0, count - strategy.p), (0, 0))),
+    }
     if rows.name:
-        env[rows.name] = strategy.p
+        env[rows.name] = count
     values = {n: np.asarray(v, dtype=float) for n, v in assigned_values(adoption.values, env).items()}
     for d in program.choose:
         values.setdefault(d.name, np.zeros(d.shape(sizes)))

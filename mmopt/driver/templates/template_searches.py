@@ -166,9 +166,8 @@ class AttributeStrategy:
         """
         if self.norm == 1:
             most = max(1, side.size // 2, len(self.rows))
-            first = (p_identity_kernel.StartRows("known", self.rows),)
             *_, best = p_identity_kernel.search(
-                gram, most, queries=side.queries, count=count, seed=seed, first=first
+                gram, most, queries=side.queries, count=count, seed=seed, first=(self.rows,)
             )
             return replace(self, rows=best.rows)
         with Clock(math.inf) as clock:

@@ -447,7 +447,7 @@ def round_rows(
         raise PrivacyError(
             f"the strategy bounds the L{strategy.norm} norm of its columns (Gaussian noise), "
             "expected L1 (Laplace)",
-            hint="solve a program with 'norm 1', such as p_identity",
+            hint="solve a program with 'norm 1', such as l1_strategy",
         )
     rows = rows_on_integer_basis(strategy, workload)
     # Classes of cells: each column has a single 1.

@@ -11,7 +11,7 @@ import pytest
 from mmopt.language import Program, program_names
 
 # Those that are found by descent, whose solver has the name of the program or is this.
-DESCENDED = {"p_identity": "p_identity", "softmax_step": "softmax"}
+DESCENDED = {"p_identity": "p_identity", "l1_strategy": "signed_rows", "softmax_step": "softmax"}
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def check_program(run: Any, program: Program, workload: str) -> None:
     for problem in found["problems"]:
         assert problem["refusal"] is None and problem["dims"]["n"] == 6
         solvers = {s["name"] for s in problem["solvers"]}
-        descended = [("lbfgs", set()), ("p_identity", {"p_identity"}), ("softmax", {"softmax"})]
+        descended = [("lbfgs", set()), *((solver, {solver}) for solver in DESCENDED.values())]
         assert solvers >= {"clarabel", "scs", problem["solver"]} or (problem["solver"], solvers) in descended
         assert all(c["size"] > 0 and c["count"] > 0 for c in problem["cones"])
 

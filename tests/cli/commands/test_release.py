@@ -141,8 +141,8 @@ def test_epsilon_alone_gets_laplace_noise(run: Any, refused: Any, files: Path, s
     assert run("release", "pure.yaml", "people.csv", "--strategy", "pure.npz", "--out", "again").status == 0
     hint = (
         "Gaussian noise satisfies no pure epsilon: give a delta in (0, 1), or rho; or solve a program for "
-        "Laplace noise: p_identity, laplace_weighting (weighs a baseline: --given Q=haar, in Python "
-        "givens={'Q': 'haar'}) or min_error"
+        "Laplace noise: l1_strategy, p_identity, laplace_weighting (weighs a baseline: --given Q=haar, in "
+        "Python givens={'Q': 'haar'}) or min_error"
     )
     message = "error: 'pure.yaml' asks for pure epsilon (no delta), and 'l2_strategy' is for Gaussian noise"
     assert refused("release", "pure.yaml", "people.csv", "--program", "l2_strategy") == f"{message}\n  {hint}"

@@ -54,7 +54,7 @@ def test_check_a_workload(run: Any, files: Path) -> None:
         "up to an age 3 2 age < 18; age < 65; …",
         "privacy epsilon = 1, delta = 1e-06",
         "neighbours add-remove: tables that differ by one row added or removed",
-        "default program l2_strategy (Gaussian noise) or p_identity (Laplace noise): the",
+        "default program l2_strategy (Gaussian noise) or l1_strategy or p_identity",
     ):
         assert line in lines, line
     names = [line.split("  ")[0] for line in done.out.splitlines()]

@@ -244,7 +244,7 @@ def test_refusals(subtests: pytest.Subtests) -> None:
             Strategy(np.eye(12)),
             both,
             "the strategy bounds the L2 norm of its columns (Gaussian noise), expected L1 (Laplace)\n"
-            "  solve a program with 'norm 1', such as p_identity",
+            "  solve a program with 'norm 1', such as l1_strategy",
         ),
         (round_rows, Strategy(np.eye(6), 1), both, "the strategy has 6 cells, the workload 12"),
         (round_rows, Strategy(np.ones((1, 12)), 1), both, UNSUPPORTED),
