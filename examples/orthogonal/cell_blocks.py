@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from mmopt.errors import SolverError
 from mmopt.numerics.arrays import Array, Ints, frozen
-from mmopt.workloads.blocks.query_matrices import column_classes
+from mmopt.strategies.baselines import orthogonal_rows
 
 __all__ = ["Block", "Inexact", "coefficients", "disjoint_blocks", "first_independent", "is_whole"]
 
 # Rows that are independent modulo a prime are independent. The converse fails with a chance of about one in
 # the prime; what is written in too few rows is then found out (``coefficients``).
 PRIME = 2**31 - 1
-DEPENDENT = 1e-10  # part of a row outside the span of those before it, relatively, that counts as nothing
 Exact = NDArray[Any]  # of Python's integers
 
 MOST_LEFT_OVER = 1e-9  # largest ‖part left over‖ / ‖query‖ where the queries are not integers
@@ -31,7 +30,7 @@ def is_whole(matrix: Array) -> bool:
 
 def first_independent(matrix: Array) -> Ints:
     """Positions of the rows of a matrix (m, n) that are no combination of the rows before them, in order."""
-    return _modulo(matrix) if is_whole(matrix) else _by_projection(matrix)
+    return _modulo(matrix) if is_whole(matrix) else orthogonal_rows.first_independent(matrix)
 
 
 def _modulo(matrix: Array) -> Ints:
@@ -54,25 +53,6 @@ def _modulo(matrix: Array) -> Ints:
         chosen.append(position)
         if len(chosen) == matrix.shape[1]:
             break
-    return np.array(chosen, dtype=np.int64)
-
-
-def _by_projection(matrix: Array) -> Ints:
-    most = min(matrix.shape)
-    basis = np.zeros((most, matrix.shape[1]))
-    chosen: list[int] = []
-    for position, row in enumerate(matrix):
-        size = float(np.linalg.norm(row))
-        if len(chosen) == most or size == 0.0:
-            continue
-        rest = row / size
-        for _ in range(2):  # twice is enough
-            known = basis[: len(chosen)]
-            rest = rest - (known @ rest) @ known
-        left = float(np.linalg.norm(rest))
-        if left > DEPENDENT:
-            basis[len(chosen)] = rest / left
-            chosen.append(position)
     return np.array(chosen, dtype=np.int64)
 
 
@@ -103,11 +83,7 @@ def disjoint_blocks(selected: Array) -> list[Block]:
     by more; so what is taken is the set of cells that exactly these queries use. The blocks are the classes
     of cells by the set of queries that use them. Cells that none uses are in no block.
     """
-    used = selected != 0
-    classes = column_classes(used.astype(np.float64))
-    found, first = np.unique(classes, return_index=True)
-    kept = [(-int(used[:, at].sum()), int(at), int(label)) for label, at in zip(found, first, strict=True)]
-    return [_block(selected, np.flatnonzero(classes == label)) for _, _, label in sorted(kept) if label >= 0]
+    return [_block(selected, cells) for _, cells in orthogonal_rows.cell_sets(selected)]
 
 
 def _block(selected: Array, cells: Ints) -> Block:

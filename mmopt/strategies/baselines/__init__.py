@@ -3,6 +3,7 @@
 - ``baseline_catalogue.py``: baselines by name, in the order in which they are listed
 - ``attribute_baselines.py``: what a baseline is; noise on every cell, and on every answer; trees of ranges,
   and noise filters for streams
+- ``orthogonal_rows.py``: the orthogonal mechanism
 - ``few_attribute_baselines.py``: baselines for marginals, and for queries of few attributes sector by sector
 """
 

@@ -38,6 +38,7 @@ from mmopt.strategies.baselines.few_attribute_baselines import (
     why_not_marginals,
     why_not_residual_planner,
 )
+from mmopt.strategies.baselines.orthogonal_rows import orthogonal, why_not_orthogonal
 from mmopt.workloads import Kron, Workload
 
 
@@ -80,6 +81,14 @@ CATALOGUE: tuple[Baseline, ...] = (
         "Dwork et al., TCC 2006",
         (1, 2),
         answers,
+    ),
+    Baseline(
+        "orthogonal",
+        "New queries over disjoint sets of cells (orthogonal mechanism)",
+        "Huang et al., CIKM 2013, Algorithms 1 and 2",
+        (1,),
+        orthogonal,
+        reason_against=why_not_orthogonal,
     ),
     Baseline(
         "hierarchical",
