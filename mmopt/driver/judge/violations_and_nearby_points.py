@@ -54,6 +54,7 @@ from mmopt.numerics import (
 )
 from mmopt.workloads.domain import cell_label, join
 
+MOST_SHOWN_MISS = 1e100  # a larger one is a division by next to nothing
 SYMMETRIC = ("psd", "symmetric")  # kinds of square matrices that are equal to their transpose
 # Relative to the largest entry: a given point may be so far from symmetric by rounding.
 ROUNDED_APART = 1e-8
@@ -144,6 +145,8 @@ class Violation:
         if not np.isfinite(self.amount):
             part = f": {self.undefined}" if self.undefined else ""
             return f"gives {self.text(instance)} no finite value{part}"
+        if self.amount > MOST_SHOWN_MISS:
+            return f"misses {self.text(instance)}, where terms are next to 0 and no part of them is enough"
         return f"misses {self.text(instance)} by {amount or f'{self.amount:.1e}'}, relatively"
 
 

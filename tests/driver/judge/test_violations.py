@@ -140,3 +140,15 @@ def test_zero_is_not_positive() -> None:
         found = violations(bound, {"x": np.array([1.0, 0.0])})[0]
         assert (found.kind, found.amount) == ("sign", amount)
         assert not amount or found.text(bound) == "'x', declared > 0,"
+
+
+def test_a_miss_that_nothing_measures_has_no_digits() -> None:
+    """Of terms next to 0 no part is enough: the quotient would be the largest float."""
+    program = Program.parse(
+        "program p\nchoose\n    x: scalar\nminimize\n    x\nsubject to\n    a: [[x, 1], [1, 0]] >> 0"
+    )
+    instance = bind(program, Workload.from_matrix([[1.0]]), {})
+    first, *_ = violations(instance, {"x": np.ones(())})
+    assert first.missed(instance) == (
+        "misses constraint 'a', where terms are next to 0 and no part of them is enough"
+    )
