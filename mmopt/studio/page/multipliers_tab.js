@@ -139,8 +139,9 @@ function proves(bound, solution, grade) {
     const above = `${start} that no feasible point is above ${shown(bound, digits, 1)}.`;
     return objective > 0 && bound > 0 ? `${above} The objective reached is ${part(objective, bound)} it.` : above;
   }
-  if (objective > 0 && bound > 0) return `${start} ${isAlone ? part(bound, objective) : `that no feasible point is below ${bound < objective ? part(bound, objective) : ""}`} the objective reached.`.replace("  ", " ");
-  return `${start} that no feasible point is below ${shown(bound, digits, -1)}.`;
+  const isPart = objective > 0 && bound > 0;
+  if (isPart && isAlone) return `${start} ${part(bound, objective)} the objective reached.`;
+  return `${start} that no feasible point is below ${shown(bound, digits, -1)}${isPart ? `, ${part(bound, objective)} the objective reached` : ""}.`;
 }
 
 /** The dual function at the multipliers, in words; none where a certificate takes its place. */
