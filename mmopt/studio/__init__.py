@@ -7,7 +7,8 @@ is executed, and nothing is written to disk.
 - ``lanes.py``: the processes that answer, two for each page at work
 - ``server.py``: the page and its calls by HTTP, for this machine and one token alone
 
-The page itself, in plain JavaScript modules, is in the folder ``page``, the programs of its quiz in ``quiz``.
+The page itself, in plain JavaScript modules, is in the folder ``page``, the programs of its quiz in ``quiz``,
+others from textbooks in ``textbook``.
 """
 
 from mmopt.studio.server import PORT, serve

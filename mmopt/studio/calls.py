@@ -80,8 +80,9 @@ CHECK_MEMORY, WORK_MEMORY = 2**30, 2 * 2**30  # bytes above the start of a proce
 BESIDE = "identity", "workload"  # baselines whose errors are shown
 DELTA = 1e-6
 EPSILONS = (0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)
+SYMMETRIC = "psd", "symmetric"  # kinds of multipliers whose entries are tied in pairs
 LEVELS = 7, 14  # the last easy and the last middling program of the quiz
-QUIZ = Path(__file__).with_name("quiz")
+QUIZ, TEXTBOOK = (Path(__file__).with_name(folder) for folder in ("quiz", "textbook"))
 Json = dict[str, Any]
 Kinds = Mapping[str, type | tuple[type, ...]]
 #: The names and kinds of what makes a workload, and a weight in it.
@@ -117,7 +118,12 @@ class Offers(PageCall):
         return {
             "version": __version__,
             "programs": [
-                {"name": p.name, "title": p.title, "text": p.text} for p in map(Program.load, program_names())
+                {"name": p.name, "title": p.title, "text": p.text, "group": group}
+                for group, programs in (
+                    ("Shipped programs", map(Program.load, program_names())),
+                    ("From textbooks", map(program_of, sorted(TEXTBOOK.glob("*.program")))),
+                )
+                for p in programs
             ],
             "solvers": list(solver_names()),
             "atoms": sorted(ATOMS),
@@ -380,9 +386,14 @@ SHAPES: Mapping[str, Callable[[int], Workload]] = {
 # -- facts as plain data
 
 
+def program_of(path: Path) -> Program:
+    """The program of a file beside this one."""
+    return Program.parse(path.read_text(encoding="utf-8"), path.name)
+
+
 def quiz_entry(path: Path) -> Json:
     """A program of the quiz: easy, middling or hard by its number."""
-    program = Program.parse(path.read_text(encoding="utf-8"), path.name)
+    program = program_of(path)
     level = 1 + (int(path.name[:2]) > LEVELS[0]) + (int(path.name[:2]) > LEVELS[1])
     return {"level": level, "text": program.text, "question": program.about}
 
@@ -537,15 +548,18 @@ def multiplier_facts(solution: Solution, program: Program) -> list[Json]:
     if program.bound:
         values = {"sensitivity": solution.error_multipliers} if program.bound == "l2_strategy" else {}
     judge = Program.load(program.bound) if program.bound else program
-    lines = {c.name: c.relation.op in ("<=", ">=") for c in program.constraints}
-    signs = {m.key: bool(m.declaration.sign) for m in judge.multipliers} or lines
+    lines = {
+        c.name: (c.relation.op in ("<=", ">="), c.relation.op in ("<<", ">>")) for c in program.constraints
+    }
+    kinds = {m.key: (bool(m.declaration.sign), m.declaration.kind in SYMMETRIC) for m in judge.multipliers}
     return [
         {
             "name": name,
             "shape": np.shape(values[name]),
             "values": numbers_of(values[name]),
             "lower": 0 if is_signed else None,
+            "symmetric": is_symmetric,
         }
-        for name, is_signed in signs.items()
+        for name, (is_signed, is_symmetric) in (kinds or lines).items()
         if name in values
     ]

@@ -52,9 +52,9 @@ def test_the_wheel_holds_package_programs_and_licence(archives: dict[str, Path])
     with zipfile.ZipFile(archives["wheel"]) as wheel:
         names = set(wheel.namelist())
     programs = {name for name in names if name.endswith(".program")}
-    assert {n.removeprefix("mmopt/programs/") for n in programs if "/quiz/" not in n} == PROGRAMS
-    quiz = {file.name for file in (ROOT / "mmopt" / "studio" / "quiz").iterdir()}
-    assert {n.removeprefix("mmopt/studio/quiz/") for n in programs if "/quiz/" in n} == quiz
+    assert {n.removeprefix("mmopt/programs/") for n in programs if "/studio/" not in n} == PROGRAMS
+    stock = {path.relative_to(ROOT).as_posix() for path in (ROOT / "mmopt" / "studio").glob("*/*.program")}
+    assert {n for n in programs if "/studio/" in n} == stock
     info = f"mmopt-{PROJECT['version']}.dist-info"
     assert {"mmopt/py.typed", f"{info}/licenses/LICENSE", f"{info}/entry_points.txt"} <= names
     assert {name.split("/")[0] for name in names} == {"mmopt", info}

@@ -393,6 +393,17 @@ def test_multipliers(page: Browser, name: str) -> None:
     )
 
 
+# The texts that a part of the view of multipliers has for bounds, objectives, senses and dual functions.
+DRAWN = """(async (part) => {
+  const {MultipliersTab} = await import('/multipliers_tab.js');
+  return Promise.all(arguments[0].map(async ([bound, objective, sense, dual]) => {
+    const panel = document.createElement('div');
+    const tab = new MultipliersTab(panel, async () => ({bound, grade: 'proved', why: '', dual}));
+    tab.draw({objective, sense, has_certificate: arguments[1], lines: [{name: 'y'}], multipliers: [{name: 'y', shape: [], values: [1], lower: 0}]}, 24);
+    await new Promise((go) => setTimeout(go, 50));
+    return panel.querySelector(part).textContent;
+  }));
+})"""
 BOUND = "Number(document.querySelector('#panel-multipliers .bar text').textContent.split(' ').at(-1))"
 
 
@@ -421,30 +432,105 @@ def test_many_multipliers_are_set_some_at_a_time(page: Browser) -> None:
 
 
 def test_what_multipliers_prove_is_rounded_to_the_safe_side(page: Browser) -> None:
-    words = """import('/multipliers_tab.js').then(({MultipliersTab}) => Promise.all(arguments[0].map(async ([bound, objective, sense]) => {
-      const panel = document.createElement('div');
-      const tab = new MultipliersTab(panel, async () => ({bound, grade: 'proved', why: ''}));
-      tab.draw({objective, sense, lines: [{name: 'y'}], multipliers: [{name: 'y', shape: [], values: [1], lower: 0}]}, 24);
-      await new Promise((go) => setTimeout(go, 50));
-      return panel.querySelector('[role=status]').textContent;
-    })))"""
-    sentences = page.js(
-        words,
-        [
-            (99.9876, 100, "minimize"),
-            (99.9995555, 100, "minimize"),
-            (100, 100, "minimize"),
-            (100, 99.9876, "maximize"),
-            (-1.23456789, -1, "minimize"),
-        ],
+    bounds = [
+        (99.9876, 100, "minimize"),
+        (99.9995555, 100, "minimize"),
+        (100, 100, "minimize"),
+        (100, 99.9876, "maximize"),
+        (-1.23456789012, -1, "minimize"),
+        (None, 1, "minimize"),
+    ]
+    alone, with_ranges = (
+        page.js(f"{DRAWN}('[role=status]')", bounds, is_alone) for is_alone in (True, False)
     )
-    assert sentences == [
+    assert alone == [
         "These multipliers prove 99.98 % of the objective reached.",
         "These multipliers prove all but 4.5e−6 of the objective reached.",
         "These multipliers prove all of the objective reached.",
         "These multipliers prove that no feasible point is above 100. The objective reached is 99.98 % of it.",
-        "These multipliers prove that no feasible point is below −1.234568.",
+        "These multipliers prove that no feasible point is below −1.234567891.",
+        "No bound is proved with these multipliers.",
     ]
+    start = "With these multipliers and the ranges of the variables it is proved that no feasible point is"
+    assert with_ranges == [
+        f"{start} below 99.9876, 99.98 % of the objective reached.",
+        f"{start} below 99.9995555, all but 4.5e−6 of the objective reached.",
+        f"{start} below 100, all of the objective reached.",
+        f"{start} above 100. The objective reached is 99.98 % of it.",
+        f"{start} below −1.234567891.",
+        "No bound is proved with these multipliers.",
+    ]
+
+
+def test_the_dual_function_stands_beside_the_bound_and_the_objective_to_the_nearest(page: Browser) -> None:
+    bounds = [
+        (7.7, 10.99999999999, "minimize"),
+        (7.7, 10.99999999999, "minimize", {"value": None}),
+        (12, 11.00000000001, "maximize", {"value": None}),
+        (7.7, 10.99999999999, "minimize", {"value": 6.5}),
+    ]
+    assert page.js(f"{DRAWN}('.bar')", bounds, False) == [
+        "lower bound 7.7objective reached 11",
+        "lower bound 7.7objective reached 11dual function −∞",
+        "upper bound 12objective reached 11dual function +∞",
+        "lower bound 7.7objective reached 11dual function 6.5",
+    ]
+    sentences = page.js(f"{DRAWN}('div + p')", bounds, False)
+    assert sentences[0] == "The dual function was not decided here."
+    assert [words.split(" is ")[1][:2] for words in sentences[1:]] == ["−∞", "+∞", "6."]
+    assert page.js(f"{DRAWN}('div + p')", bounds[:1], True) == [""]
+
+
+def test_a_matrix_inequality_has_a_slider_for_each_pair(page: Browser) -> None:
+    page.js("(location.hash = 'program=max_cut', 1)")
+    page.wait("document.querySelector('#programs').value === 'max_cut'")
+    page.tab("solution")
+    page.wait("document.querySelector('#panel-solution').innerText === 'Press Solve.'")
+    page.solve()
+    page.tab("multipliers")
+    page.wait("document.querySelector('#panel-multipliers .bar text') !== null")
+    names = [e.text.split("\n")[0] for e in page.all("#panel-multipliers .slider")]
+    assert names[5:] == [f"whole[{i}, {j}]" for i in range(5) for j in range(i, 5)]
+    press(page, "All equal", "multipliers")
+    values = [number(e.text) for e in page.all("#panel-multipliers .slider output")][5:]
+    diagonal = [values[at] for at in (0, 5, 9, 12, 14)]
+    assert min(diagonal) == max(diagonal) > 0 and sorted(values)[:10] == [0] * 10
+    page.wait("document.querySelector('#panel-multipliers .bar').textContent.includes('+∞')")
+    # Of the multipliers that are sent: both entries of a pair.
+    sent = """import('/multipliers_tab.js').then(async ({MultipliersTab}) => {
+      const panel = document.createElement('div'), seen = [];
+      const tab = new MultipliersTab(panel, async (multipliers) => { seen.push(multipliers); return {bound: 1}; });
+      tab.draw({objective: 2, sense: 'minimize', lines: [{name: 'm'}], multipliers: [{name: 'm', shape: [2, 2], values: [1, 2, 2, 3], lower: null, symmetric: true}]}, 24);
+      const input = panel.querySelectorAll('.slider input')[1];
+      input.value = 200;
+      input.dispatchEvent(new Event('input'));
+      await new Promise((go) => setTimeout(go, 50));
+      return seen.map(({m}) => m);
+    })"""
+    assert page.js(sent) == [[[1, 2], [2, 3]], [[1, 0], [0, 3]]]
+
+
+def test_a_bound_that_is_computed_is_waited_for_in_words(page: Browser) -> None:
+    words = """import('/multipliers_tab.js').then(async ({MultipliersTab}) => {
+      const panel = document.createElement('div'), answers = [], seen = [];
+      const tab = new MultipliersTab(panel, () => new Promise((answer) => answers.push(answer)));
+      tab.draw({objective: 2, sense: 'minimize', lines: [{name: 'm'}], multipliers: [{name: 'm', shape: [], values: [1], lower: 0}]}, 24);
+      const see = async (wait) => {
+        await new Promise((go) => setTimeout(go, wait));
+        seen.push(panel.querySelector('[role=status]').textContent);
+      };
+      await see(0);
+      answers[0]({bound: 1});
+      await see(500);
+      panel.querySelector('button').click();
+      await see(500);
+      answers[1]({bound: null});
+      await see(500);
+      return seen;
+    })"""
+    first, second, third, last = page.js(words)
+    assert first == third == "Computing the bound…"
+    assert "no feasible point is below 1, 50 %" in second and last.startswith("No bound is proved")
 
 
 def test_compare(page: Browser) -> None:
@@ -456,6 +542,10 @@ def test_compare(page: Browser) -> None:
     assert len(rows) >= 4
     assert any("l2_strategy_lmi" in row and "clarabel" in row for row in rows)
     assert page.js("(e => e.scrollWidth <= e.clientWidth)(document.querySelector('#panel-compare .scroll'))")
+    page.program(SMALLEST.replace("x: scalar", "x: scalr"))
+    page.find("#panel-compare button.main").click()
+    page.wait("document.querySelector('#panel-compare [role=status]').innerText.includes('scalr')")
+    assert page.text("#panel-compare [role=status]").endswith("'scalr' —\ndid you mean 'scalar'?")
 
 
 def test_a_comparison_ends_a_solve_which_says_so(page: Browser) -> None:
@@ -512,6 +602,17 @@ def test_a_link_is_what_it_says_and_marks_what_was_solved_before(page: Browser) 
         assert page.js("document.querySelector('#text').value") == before
     page.driver.back()
     page.wait("document.querySelector('#cells').value === '9'")
+
+
+def test_a_link_says_what_is_not_there_until_the_next_one(page: Browser) -> None:
+    page.js("(location.hash = 'program=diet&queries=none&query=17&times=0&cells=999', 1)")
+    page.wait("document.querySelector('#programs').value === 'diet'")
+    assert page.text("#status") == (
+        "There is no number of cells 999, no choice of queries 'none', no query 17, no factor 0 of a squared error."
+    )
+    page.js("(location.hash = 'program=diet&queries=ranges&query=17&times=2', 1)")
+    page.wait("document.querySelector('#weighed').value === '17'")
+    assert page.text("#status") == "" and page.js("document.querySelector('#times').value") == "2"
 
 
 def test_what_is_set_outlasts_a_reload(page: Browser) -> None:
@@ -761,8 +862,15 @@ def test_no_page_is_wider_than_its_window_and_all_texts_have_contrast(
         for tab in TABS:
             page.click(f"#tab-{tab}")
             page.js("(document.querySelectorAll('details').forEach(d => { d.open = true; }), 1)")
+            if tab == "multipliers":
+                page.js(
+                    "(document.querySelectorAll('.slider input').forEach(e => { e.value = 199.999; e.dispatchEvent(new Event('input')); }), 1)"
+                )
             time.sleep(0.1)
             look(f"{name}: {tab}")
+            assert page.js(
+                "[...document.querySelectorAll('.slider, .slider > *')].every(e => e.scrollWidth <= e.clientWidth)"
+            )
             if tab == "quiz":
                 press(page, "Show", "quiz")
                 look(f"{name}: {tab}, answered")

@@ -224,9 +224,14 @@ def test_solvers_are_those_listed_and_nothing_else_is_imported(subtests: pytest.
         assert "problem" in answered(Combinations(text=L2, workload=workload, solvers=wrong))
 
 
+def chosen_of(solution: dict[str, Any]) -> dict[str, Any]:
+    """The multipliers of a solution, as a page sends them."""
+    return {m["name"]: np.reshape(m["values"], m["shape"]).tolist() for m in solution["multipliers"]}
+
+
 def bound_again(text: str, solution: dict[str, Any], workload: dict[str, Any]) -> dict[str, Any]:
     """The bound at the multipliers and near the point that a page gets with a solution."""
-    chosen = {m["name"]: np.reshape(m["values"], m["shape"]).tolist() for m in solution["multipliers"]}
+    chosen = chosen_of(solution)
     point = None if solution["has_certificate"] else solution["variables"]
     return answered(Bound(text=text, workload=workload, multipliers=chosen, point=point))
 
@@ -269,6 +274,20 @@ def test_the_bound_off_the_lines_is_read_near_the_point() -> None:
     assert "none is given" in json.dumps(bound_again(text, {**solution, "variables": None}, {}))
 
 
+def test_the_multipliers_of_a_matrix_inequality_are_symmetric() -> None:
+    head = "program p\nchoose\n    x: scalar\nminimize x\nsubject to\n"
+    lines = "    one: [[x, 1], [1, x]] >> 0\n    two: [[x, 1], [1, x]] << 5 * eye(2)\n    three: x >= -9\n"
+    solution = answered(Solve(text=head + lines, workload={}))["solution"]
+    assert {m["name"]: m["symmetric"] for m in solution["multipliers"]} == {
+        "one": True,
+        "two": True,
+        "three": False,
+    }
+    text = Program.load("e_optimal_design").text
+    (design,) = answered(Solve(text=text, workload={"cells": 3}))["solution"]["multipliers"]
+    assert design["symmetric"]
+
+
 @pytest.mark.parametrize("solver", solver_names())
 def test_each_solver_that_is_listed_solves(solver: str) -> None:
     answer = answered(Solve(text=L2, workload={"cells": 3}, solver=solver))
@@ -282,7 +301,7 @@ def test_each_solver_that_is_listed_solves(solver: str) -> None:
 def test_the_bound_at_the_multipliers_of_a_solution_is_its_bound(subtests: pytest.Subtests) -> None:
     workload = {"kind": "prefix", "cells": 4}
     solution = answered(Solve(text=L2, workload=workload, solver="nuclear"))["solution"]
-    chosen = {m["name"]: np.reshape(m["values"], m["shape"]).tolist() for m in solution["multipliers"]}
+    chosen = chosen_of(solution)
     bound = answered(Bound(text=L2, workload=workload, multipliers=chosen))
     assert bound["bound"] == pytest.approx(solution["bound"], rel=1e-9) and bound["grade"] == "proved"
     name = next(iter(chosen))
@@ -344,6 +363,7 @@ def test_noise_scales_are_those_of_the_identity_strategy() -> None:
 
 def test_the_lists_name_what_is_there() -> None:
     lists = answered(Offers())
-    assert [p["name"] for p in lists["programs"]] == list(program_names())
+    names = [p["name"] for p in lists["programs"]]
+    assert names[: len(program_names())] == list(program_names()) and len(set(names)) == len(names)
     assert lists["solvers"] == list(solver_names()) and lists["version"] == mmopt.__version__
     assert [one["level"] for one in lists["quiz"]] == [1] * 7 + [2] * 7 + [3] * 6

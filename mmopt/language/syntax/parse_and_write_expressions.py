@@ -56,10 +56,10 @@ COMPARED: dict[type[ast.cmpop], str] = {
 }
 # Relations that no constraint may have: why, and what to write.
 REFUSED = {
-    "<": ("stands only under 'require', without 'for': a limit includes its border", "write <="),
-    ">": ("stands only under 'require', without 'for': a limit includes its border", "write >="),
-    "=": ("is not a relation of a constraint", "write =="),
-    "!=": ("is not a relation of a constraint", "no such line is convex; an equation is written =="),
+    "<": ("a line has no strict inequality: its border belongs to it", "write <="),
+    ">": ("a line has no strict inequality: its border belongs to it", "write >="),
+    "=": ("'=' is not a relation of a constraint", "write =="),
+    "!=": ("'!=' is not a relation of a constraint", "no such line is convex; an equation is written =="),
 }
 STRICT = ("<", ">")  # for numbers that are given
 # The atom that is called, by the arguments: a norm by the second, the larger of two where there are two.
@@ -383,8 +383,7 @@ def parse_relation(text: Text, *, strict: bool = False) -> Relation:
             f"write {turned if joined else lines}",
         )
     if op.text in REFUSED and not (strict and op.text in STRICT):
-        why, better = REFUSED[op.text]
-        text.fail_at(op, f"'{op.text}' {why}", better)
+        text.fail_at(op, *REFUSED[op.text])
     left, right = text.cut(text.start, op.start), text.cut(op.end, text.end)
     for side, word in ((left, "before"), (right, "after")):
         if not side.text:

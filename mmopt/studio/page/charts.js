@@ -121,14 +121,15 @@ export function gapChart(points) {
   return node;
 }
 
-/** A bound against the optimum, and the dual function where it has a number: as a bar of it, or else of the bound.
+/** A bound against the objective reached, and the dual function unless null: as a bar of it, or else of the bound.
 
 On a number line where one of them is not positive, of a length in powers of ten: so its ticks are seen to move. */
-export function boundBar(bound, optimum, sense, dual = null) {
+export function boundBar(bound, { objective: optimum, sense }, digits, dual = null) {
   const node = svg("svg", { viewBox: `0 0 ${WIDTH} ${dual === null ? 92 : 114}`, class: "chart bar", role: "img",
-    "aria-label": `Bound ${shown(bound)}, objective reached ${shown(optimum)}${dual === null ? "" : `, dual function ${shown(dual)}`}` });
+    "aria-label": `Bound ${shown(bound)}, objective reached ${shown(optimum, digits)}${dual === null ? "" : `, dual function ${shown(dual)}`}` });
   if (bound === null || optimum === null) return node;
-  const way = sense === "maximize" ? 1 : -1, all = [bound, optimum, dual ?? bound], filled = dual ?? bound;
+  const way = sense === "maximize" ? 1 : -1, isInfinite = Math.abs(dual) === Infinity;
+  const all = [bound, optimum, isInfinite ? bound : dual ?? bound], filled = isInfinite ? 0 : dual ?? bound;
   const isBar = Math.min(...all) >= 0 && optimum > 0 && Math.max(...all) <= 4 * optimum;
   const far = Math.max(...all.map((t) => Math.abs(t - optimum)), Math.abs(optimum) / 10 || 1e-3);
   const length = 10 ** Math.ceil(Math.log10(far));
@@ -144,10 +145,10 @@ export function boundBar(bound, optimum, sense, dual = null) {
   node.append(
     svg("line", { x1: x(bound), x2: x(bound), y1: 24, y2: 62, class: "tick part" }),
     svg("line", { x1: x(optimum), x2: x(optimum), y1: 24, y2: 62, class: "tick" }),
-    svg("text", { x: x(bound), y: 18, "text-anchor": end(bound) }, `${sense === "maximize" ? "upper" : "lower"} bound ${shown(bound, 7, way)}`),
-    svg("text", { x: x(optimum), y: 83, "text-anchor": end(optimum) }, `objective reached ${shown(optimum, 7, -way)}`));
-  if (dual !== null) node.append(
-    svg("line", { x1: x(dual), x2: x(dual), y1: 30, y2: 92, class: "tick dual" }),
-    svg("text", { x: x(dual), y: 107, "text-anchor": end(dual) }, `dual function ${shown(dual, 7)}`));
+    svg("text", { x: x(bound), y: 18, "text-anchor": end(bound) }, `${sense === "maximize" ? "upper" : "lower"} bound ${shown(bound, digits, way)}`),
+    svg("text", { x: x(optimum), y: 83, "text-anchor": end(optimum) }, `objective reached ${shown(optimum, digits)}`));
+  const at = isInfinite ? (dual > 0 ? high : low) : dual; // what is infinite is named at an end, without a tick
+  if (dual !== null && !isInfinite) node.append(svg("line", { x1: x(at), x2: x(at), y1: 30, y2: 92, class: "tick dual" }));
+  if (dual !== null) node.append(svg("text", { x: x(at), y: 107, "text-anchor": end(at) }, `dual function ${dual > 0 && isInfinite ? "+" : ""}${shown(dual, 7)}`));
   return node;
 }

@@ -12,7 +12,7 @@ export class CompareTab {
     this.formulations = el("input", { type: "checkbox", checked: true });
     this.seconds = el("input", { type: "number", min: 1, value: 20 });
     this.body = el("tbody", {});
-    this.said = el("p", { role: "status" });
+    this.said = el("p", { role: "status", class: "hint" });
     this.button = el("button", { type: "submit", class: "main" }, "Compare");
     fill(panel, el("h2", {}, "Formulations and solvers, one after the other"),
       el("form", { onsubmit: (event) => {

@@ -1,9 +1,10 @@
 // The view of multipliers: a slider each, and the bound that they prove as they are set.
 
 import { boundBar } from "./charts.js";
-import { el, fill, oneAtATime, shown } from "./dom.js";
+import { debounced, el, fill, oneAtATime, shown } from "./dom.js";
 
-const STEPS = 400;
+const STEPS = 400, SLOW = 200; // of a slider; milliseconds after which an answer is waited for in words
+const WAITING = "Computing the bound…";
 
 /** The view; `ask(multipliers)` gives the server's answer on the bound they prove. */
 export class MultipliersTab {
@@ -22,7 +23,7 @@ export class MultipliersTab {
 
   /** Sliders for the multipliers of a solution: of many for the most that are shown at a time, the largest first. */
   draw(solution, most) {
-    const numbers = solution.multipliers.flatMap((m) => m.values.map((start, i) => ({ m, i, start, value: start })));
+    const numbers = solution.multipliers.flatMap(numbersOf);
     if (!numbers.length) {
       this.idle(solution.bounded_by ? `The bound is that of ${solution.bounded_by}: choose that program to set its multipliers.` : solution.has_certificate ? "This bound takes no multipliers that could be set." : solution.lines.length ? "The solve kept no multipliers of this program's lines that could be set. What its bound rests on stands beside it in the view Solution." : "This program has no lines, so no multipliers of them.");
       return;
@@ -35,15 +36,22 @@ export class MultipliersTab {
     this.count += 1;
     const run = this.count;
     const largest = Math.max(...numbers.map((n) => Math.abs(n.start))) || 1;
-    const bar = el("div"), said = el("p", { role: "status" }), dual = el("p"), why = el("p", { class: "faint" });
+    const bar = el("div"), said = el("p", { role: "status" }, WAITING), dual = el("p"), why = el("p", { class: "faint" });
     const parts = [bar, dual, said, why];
     const setBusy = (is) => parts.forEach((part) => part.setAttribute("aria-busy", is));
-    let sent = 0;
-    const values = () => Object.fromEntries(solution.multipliers.map((m) =>
-      [m.name, nested(numbers.filter((n) => n.m === m).map((n) => n.value), m.shape)]));
+    let sent = 0, answered = 0;
+    const waits = debounced(SLOW, () => {
+      if (answered < sent) said.textContent = WAITING;
+    });
+    const values = () => Object.fromEntries(solution.multipliers.map((m) => {
+      const all = [];
+      for (const n of numbers) if (n.m === m) for (const at of n.at) all[at] = n.value;
+      return [m.name, nested(all, m.shape)];
+    }));
     const send = () => {
       setBusy(true);
       sent += 1;
+      waits();
       asks({ number: sent, multipliers: values() });
     };
     const asks = oneAtATime(async ({ number, multipliers }) => {
@@ -54,15 +62,17 @@ export class MultipliersTab {
         answer = { problem: { message: error.message } };
       }
       if (run !== this.count) return;
+      answered = number;
       setBusy(number < sent);
-      dual.textContent = dualWords(answer, solution.sense);
+      dual.textContent = dualWords(answer, solution);
       if (answer.problem) { // the picture before stays, dimmed
         bar.setAttribute("aria-busy", "true");
         said.textContent = answer.problem.message;
         why.textContent = answer.problem.hint ?? "";
         return;
       }
-      fill(bar, boundBar(answer.bound, solution.objective, solution.sense, answer.dual?.value ?? null));
+      const none = solution.sense === "maximize" ? Infinity : -Infinity;
+      fill(bar, boundBar(answer.bound, solution, digitsOf(solution), answer.dual ? answer.dual.value ?? none : null));
       said.textContent = proves(answer.bound, solution, answer.grade);
       why.textContent = answer.why ?? "";
     });
@@ -87,7 +97,7 @@ export class MultipliersTab {
       !solution.has_certificate && el("p", { class: "faint" }, "Besides the multipliers, the bound uses ranges of the variables that follow from the lines and from the objective reached, and tangents in place of curved functions. So it may be better or worse than the value of the dual function, which alone is largest at the best multipliers. “The solver's” may prove less than the solution's own bound: a solve also moves its multipliers where that proves more, and tries others from problems solved near its point."),
       bar, dual, said, why,
       el("p", { class: "row" },
-        el("button", { type: "button", onclick: all((n) => means.get(n.m)) }, "All equal"),
+        el("button", { type: "button", onclick: all((n) => (n.isOff ? 0 : means.get(n.m))) }, "All equal"),
         el("button", { type: "button", onclick: all((n) => n.start) }, "The solver's"),
         solution.multipliers.every((m) => m.lower === 0) && el("button", { type: "button", onclick: all(() => 0) }, "All zero")),
       pages.length > 1 && el("p", { class: "row" }, el("label", {}, "Sliders for multipliers ", which), el("span", {},
@@ -97,37 +107,53 @@ export class MultipliersTab {
   }
 }
 
-/** The mean of a multiplier's numbers; of all numbers where each multiplier is one number. */
+/** The numbers of a multiplier, each with its places `at` in it: in a symmetric matrix two where it is off the diagonal. */
+function numbersOf(m) {
+  const size = m.shape.at(-1);
+  return m.values.map((start, i) => {
+    const mirrored = m.symmetric ? (i % size) * size + Math.floor(i / size) : i;
+    return { m, i, start, value: start, at: [i, mirrored], isOff: mirrored !== i };
+  }).filter(({ at: [here, mirrored] }) => here <= mirrored);
+}
+
+/** As many digits as the view of the solution shows of the objective. */
+function digitsOf(solution) {
+  const row = solution.rests?.find((words) => words.startsWith("objective: ")) ?? "";
+  return Math.max(10, row.split("   (")[0].replace(/e.*|\D/g, "").replace(/^0+/, "").length);
+}
+
+/** The mean of a multiplier's numbers, of a matrix inequality's diagonal; of all numbers where each multiplier is one. */
 function average(numbers, m) {
   const isEach = numbers.every((n) => !n.m.shape.length);
-  const mine = numbers.filter((n) => isEach || n.m === m);
+  const mine = numbers.filter((n) => isEach || (n.m === m && !n.isOff));
   return mine.reduce((sum, n) => sum + n.start, 0) / mine.length;
 }
 
-/** What a bound proves, in words. */
+/** What a bound proves, in words. Without a certificate the ranges of the variables prove it too. */
 function proves(bound, solution, grade) {
   if (bound === null || bound === undefined) return "No bound is proved with these multipliers.";
-  const { objective, sense } = solution;
-  const how = grade === "proved" || !grade ? "prove" : grade === "claimed" ? "prove, if its author is right," : "prove, up to rounding,";
+  const { objective, sense, has_certificate: isAlone } = solution, digits = digitsOf(solution);
+  const how = grade === "proved" || !grade ? "" : grade === "claimed" ? ", if its author is right," : ", up to rounding,";
+  const start = isAlone ? `These multipliers prove${how}` : `With these multipliers and the ranges of the variables it is proved${how}`;
   if (sense === "maximize") {
-    return objective > 0 && bound > 0
-      ? `These multipliers ${how} that no feasible point is above ${shown(bound, 7, 1)}. The objective reached is ${part(objective, bound)} it.`
-      : `These multipliers ${how} that no feasible point is above ${shown(bound, 7, 1)}.`;
+    const above = `${start} that no feasible point is above ${shown(bound, digits, 1)}.`;
+    return objective > 0 && bound > 0 ? `${above} The objective reached is ${part(objective, bound)} it.` : above;
   }
-  if (objective > 0 && bound > 0) return `These multipliers ${how} ${part(bound, objective)} the objective reached.`;
-  if (objective > 0) return `These multipliers ${how} that the objective is at least ${shown(bound, 7, -1)}.`;
-  return `These multipliers ${how} that no feasible point is below ${shown(bound, 7, -1)}.`;
+  const isPart = objective > 0 && bound > 0;
+  if (isPart && isAlone) return `${start} ${part(bound, objective)} the objective reached.`;
+  return `${start} that no feasible point is below ${shown(bound, digits, -1)}${isPart ? `, ${part(bound, objective)} the objective reached` : ""}.`;
 }
 
-/** The dual function at the multipliers, in words; none where it was not computed. */
-function dualWords(answer, sense) {
-  const moved = answer.is_moved ? "Multipliers outside their cones count as others inside: numbers below 0 as 0, a matrix that is not psd less its least eigenvalue times the identity. " : "";
-  if (!answer.dual) return moved;
+/** The dual function at the multipliers, in words; none where a certificate takes its place. */
+function dualWords(answer, { sense, has_certificate: isAlone }) {
+  if (answer.problem) return "";
+  const moved = answer.is_moved ? " Multipliers outside their cones count as others inside: numbers below 0 as 0, a matrix that is not psd less its least eigenvalue times the identity." : "";
+  if (!answer.dual) return (isAlone ? "" : "The dual function was not decided here.") + moved;
   const { value } = answer.dual;
   const isMax = sense === "maximize";
-  return moved + (value === null
+  return (value === null
     ? `The dual function, as computed and not proved, is ${isMax ? "+∞" : "−∞"} here: the Lagrangian ${isMax ? "rises" : "falls"} without end. Where it is linear in a variable, multipliers that are rounded are enough for that.`
-    : `The dual function, as computed and not proved, is ${shown(value, 7)}.`);
+    : `The dual function, as computed and not proved, is ${shown(value, 7)}.`) + moved;
 }
 
 /** A part of a whole in words, never more than it is: percents, or what is missing where that is little. */

@@ -23,7 +23,7 @@ export class QuizTab extends TreeView {
     this.total = el("p", { class: "faint" }, "Nothing answered yet.");
     this.button = el("button", { type: "button", class: "main", onclick: () => this.show() }, "Show");
     fill(panel, el("h2", {}, "Quiz"),
-      el("p", {}, "What is the curvature of each part, and is the line accepted? The narrowest word counts: what is affine is convex and concave too. “Neither” is by the rules, which may not see what theory does. In the text titles, comments and descriptions are covered until the answers are shown. Any text may be the quiz: write it beside another view, and share the address."),
+      el("p", {}, "What is the curvature of each part, and is the line accepted? The narrowest word counts: what is affine is convex and concave too. All answers are by the rules, which may see less than theory: “x - x” counts as affine. In the text titles, comments and descriptions are covered until the answers are shown. Any text may be the quiz: write it beside another view, and share the address."),
       el("p", { class: "row" }, el("label", {}, "Example ", this.list),
         this.forward),
       this.question, this.body, el("p", { class: "row" }, this.button), this.said, this.total);

@@ -21,7 +21,7 @@ export class SolutionTab {
   }
 
   /** Nothing was solved yet. */
-  idle(words = "Press Solve: the program is solved for the queries chosen above.") {
+  idle(words = ["Press Solve", el("span", { class: "of-workload" }, ": the program is solved for the queries chosen above"), "."]) {
     fill(this.panel, el("p", {}, words));
   }
 

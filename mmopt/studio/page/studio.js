@@ -137,6 +137,12 @@ function drawControls() {
   byId("controls").classList.toggle("no-workload", !isAsked);
 }
 
+/** How many queries the controls describe; a workload file may have any number. */
+function queryCount() {
+  const cells = Number(byId("cells").value), rows = Math.floor(Math.sqrt(cells));
+  return { prefix: cells, ranges: cells * (cells + 1) / 2, tables: rows + Math.floor(cells / rows) }[byId("queries").value] ?? Infinity;
+}
+
 /** Marks the node of a place of the text, and its text. */
 function pointFromText(place) {
   const view = store.tab === "quiz" ? views.quiz : views.program;
@@ -255,7 +261,7 @@ async function compare(choice) {
     });
     if (store.work !== work) return;
     banner("");
-    views.compare.end(problem ? [problem.message, problem.hint].filter(Boolean).join(" ") : isWhole ? "Compared." : "The comparison broke off.");
+    views.compare.end(problem ? [problem.message, problem.hint].filter(Boolean).join(" —\n") : isWhole ? "Compared." : "The comparison broke off.");
   } catch (error) {
     if (store.work !== work) return;
     views.compare.end(error.name === "AbortError" ? "Stopped." : error.message);
@@ -372,13 +378,16 @@ function openAddress(given) {
     given = { queries: "prefix", query: "", times: byId("times").defaultValue, solver: "", cells: byId("cells").defaultValue, ...given };
     if (given.queries === "file") given = { file: "", ...given };
   }
-  if (["prefix", "ranges", "tables", "file"].includes(given.queries)) byId("queries").value = given.queries;
+  const isQueries = [...byId("queries").options].some(({ value }) => value === given.queries);
+  if (isQueries) byId("queries").value = given.queries;
   byId("file").value = given.file ?? byId("file").value;
-  byId("weighed").value = given.query ?? byId("weighed").value;
-  byId("times").value = given.times ?? byId("times").value;
   if (["", ...store.lists.solvers].includes(given.solver)) byId("solvers").value = given.solver;
   const cells = Number(given.cells);
   if (cells >= 2 && cells <= store.lists.limits.cells) byId("cells").value = Math.round(cells);
+  const isQuery = Number.isInteger(Number(given.query)) && given.query >= 1 && given.query <= queryCount();
+  const isTimes = given.times >= Number(byId("times").min) && given.times <= Number(byId("times").max);
+  if (isQuery || given.query === "") byId("weighed").value = given.query;
+  if (isTimes) byId("times").value = given.times;
   const first = store.lists.programs.find((p) => p.name === "l2_strategy") ?? store.lists.programs[0];
   // One character more than is read: the check says so.
   const text = given.text?.slice(0, store.lists.limits.text + 1) || shipped?.text || example?.text || editor.text || first?.text || "";
@@ -387,8 +396,10 @@ function openAddress(given) {
   editor.replace(text);
   const unknown = [[given.program, shipped, `program '${given.program}'`], [given.quiz, example, `example ${given.quiz}`],
     [given.tab, TABS.includes(given.tab), `view '${given.tab}'`], [given.cells, cells === Number(byId("cells").value), `number of cells ${given.cells}`],
-    [given.solver, store.lists.solvers.includes(given.solver), `solver '${given.solver}'`]].filter(([asked, is]) => asked && !is);
-  if (unknown.length) say(`There is no ${unknown.map(([, , words]) => words).join(", no ")}.`);
+    [given.solver, store.lists.solvers.includes(given.solver), `solver '${given.solver}'`],
+    [given.queries, isQueries, `choice of queries '${given.queries}'`], [given.query, isQuery, `query ${given.query}`],
+    [given.times, isTimes, `factor ${given.times} of a squared error`]].filter(([asked, is]) => asked && !is);
+  say(unknown.length ? `There is no ${unknown.map(([, , words]) => words).join(", no ")}.` : "");
   markOld(); // the text may be the one that stood there
   checkSoon();
 }
@@ -465,7 +476,8 @@ async function start(given = readAddress()) {
   }
   const { programs, solvers, version, limits } = store.lists;
   document.querySelector("h1").title = `mmopt ${version}`;
-  fill(byId("programs"), el("option", { value: "" }, "your own"), programs.map((p) => el("option", { value: p.name, title: p.title }, p.name)));
+  fill(byId("programs"), el("option", { value: "" }, "your own"), [...new Set(programs.map((p) => p.group))].map((group) =>
+    el("optgroup", { label: group }, programs.filter((p) => p.group === group).map((p) => el("option", { value: p.name, title: p.title }, p.name)))));
   fill(byId("solvers"), el("option", { value: "" }, "automatic"), solvers.map((name) => el("option", { value: name }, name)));
   byId("cells").max = limits.cells;
   views.compare.learn(solvers, limits.seconds);
