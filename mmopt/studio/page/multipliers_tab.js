@@ -64,6 +64,7 @@ export class MultipliersTab {
       if (run !== this.count) return;
       answered = number;
       setBusy(number < sent);
+      if (isBeyond(answer.dual?.value, solution)) answer.dual = null;
       dual.textContent = dualWords(answer, solution);
       if (answer.problem) { // the picture before stays, dimmed
         bar.setAttribute("aria-busy", "true");
@@ -114,6 +115,12 @@ function numbersOf(m) {
     const mirrored = m.symmetric ? (i % size) * size + Math.floor(i / size) : i;
     return { m, i, start, value: start, at: [i, mirrored], isOff: mirrored !== i };
   }).filter(({ at: [here, mirrored] }) => here <= mirrored);
+}
+
+/** Whether a value of the dual function is beyond a feasible objective, so that the solver is wrong about it. */
+function isBeyond(value, { objective, sense }) {
+  if (!Number.isFinite(value) || !Number.isFinite(objective)) return false;
+  return (sense === "maximize" ? objective - value : value - objective) > 1e-6 * Math.max(1, Math.abs(objective));
 }
 
 /** As many digits as the view of the solution shows of the objective. */
