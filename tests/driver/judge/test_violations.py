@@ -143,7 +143,7 @@ def test_zero_is_not_positive() -> None:
 
 
 def test_a_miss_that_nothing_measures_has_no_digits() -> None:
-    """Of terms next to 0 no part is enough: the quotient would be the largest float."""
+    """Where terms are next to 0 no part of them is enough: the quotient would be the largest float."""
     program = Program.parse(
         "program p\nchoose\n    x: scalar\nminimize\n    x\nsubject to\n    a: [[x, 1], [1, 0]] >> 0"
     )
