@@ -91,7 +91,7 @@ class Browser:
         """The value of an expression of JavaScript."""
         return self.driver.execute_script(f"return {code}", *arguments)
 
-    def wait(self, code: str, *arguments: object, limit: float = 20) -> float:
+    def wait(self, code: str, *arguments: object, limit: float = 60) -> float:
         """The seconds until an expression of JavaScript is true."""
         started = time.perf_counter()
         while not self.js(code, *arguments):

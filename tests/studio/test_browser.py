@@ -14,7 +14,7 @@ from urllib.parse import quote
 import pytest
 
 from mmopt.language import Program
-from mmopt.studio.calls import CELLS, MULTIPLIERS, TEXT_BYTES
+from mmopt.studio.calls import CELLS, MULTIPLIERS, TEXT_BYTES, TEXTBOOK
 from tests.studio.chromium import Browser, Studio, chromium, studio
 
 pytestmark = pytest.mark.browser
@@ -855,10 +855,13 @@ def test_no_page_is_wider_than_its_window_and_all_texts_have_contrast(
     page.scheme(scheme)
 
     def look(where: str) -> None:
-        assert page.js("document.documentElement.scrollWidth <= innerWidth"), where
+        assert page.js("(e => e.scrollWidth <= e.clientWidth)(document.documentElement)"), where
         assert page.js(CONTRAST) == [], where
 
-    for name, text in {"wide": WIDE, "curved": CURVED, "large": Program.load("l2_strategy").text}.items():
+    texts = {"wide": WIDE, "curved": CURVED, "large": Program.load("l2_strategy").text}
+    texts["signed"] = (TEXTBOOK / "max-cut.program").read_text()
+    for name, text in texts.items():
+        page.click("#tab-program")  # the quiz does not solve
         page.program(text)
         if name == "large":
             page.set("#cells", 24)
@@ -870,6 +873,7 @@ def test_no_page_is_wider_than_its_window_and_all_texts_have_contrast(
                 page.js(
                     "(document.querySelectorAll('.slider input').forEach(e => { e.value = 199.999; e.dispatchEvent(new Event('input')); }), 1)"
                 )
+            page.wait("document.querySelector('#panel-multipliers [aria-busy=true]') === null")
             time.sleep(0.1)
             look(f"{name}: {tab}")
             assert page.js(
