@@ -290,8 +290,8 @@ def advice(culprit: Expr, scope: Scope) -> str:
         case Apply(atom="div", args=(above, _)) if not infer(above, scope).is_constant:
             return (
                 "the rules know a quotient only where one of the two is given: in a line, multiply what is "
-                "below to the other side; x**2 / y, or the sum of squares of x over y, is written "
-                "quad_over_lin(x, y)"
+                "below, where it is > 0, to the other side; x**2 / y, or the sum of squares of x over y, is "
+                "written quad_over_lin(x, y)"
             )
         case Apply(atom="div", args=(above, Apply(atom="pow", args=(below, Number(value=power))))):
             return (
@@ -341,7 +341,10 @@ def _advice_on_product(left: Expr, right: Expr, scope: Scope) -> str:
         if isinstance(one, Name) and inferred.is_constant and inferred.sign == 0:
             name = ("scalar", "vector", "matrix")[len(inferred.dims)]
             kind = f"{name}[{', '.join(map(str, inferred.dims))}]" if inferred.dims else name
-            return f"declare its sign: {one.id}: {kind} >= 0"
+            return (
+                f"declare its sign: {one.id}: {kind} >= 0, or where it is negative that of its opposite, "
+                "and write a minus"
+            )
         is_factor = inferred.is_constant and infer(other, scope).curvature in (
             Curvature.CONVEX,
             Curvature.CONCAVE,

@@ -64,7 +64,7 @@ export class MultipliersTab {
       if (run !== this.count) return;
       answered = number;
       setBusy(number < sent);
-      if (isBeyond(answer.dual?.value, solution)) answer.dual = null;
+      answer.dual = cleaned(answer.dual, solution);
       dual.textContent = dualWords(answer, solution);
       if (answer.problem) { // the picture before stays, dimmed
         bar.setAttribute("aria-busy", "true");
@@ -95,7 +95,7 @@ export class MultipliersTab {
       el("p", {}, solution.sense === "maximize"
         ? "A choice of multipliers proves an upper bound, or nothing: no feasible point is better. The least of them is the optimum, where duality is strong."
         : "A choice of multipliers proves a lower bound, or nothing: no feasible point is better. The largest of them is the optimum, where duality is strong."),
-      !solution.has_certificate && el("p", { class: "faint" }, "Besides the multipliers, the bound uses ranges of the variables that follow from the lines and from the objective reached, and tangents in place of curved functions. So it may be better or worse than the value of the dual function, which alone is largest at the best multipliers. “The solver's” may prove less than the solution's own bound: a solve also moves its multipliers where that proves more, and tries others from problems solved near its point."),
+      !solution.has_certificate && el("p", { class: "faint" }, "Besides the multipliers, the bound uses ranges of the variables that follow from the lines and from the objective reached, and tangents in place of curved functions. So it may be better or worse than the value of the dual function, which alone is best at the best multipliers. “The solver's” may prove less than the solution's own bound: a solve also moves its multipliers where that proves more, and tries others from problems solved near its point."),
       bar, dual, said, why,
       el("p", { class: "row" },
         el("button", { type: "button", onclick: all((n) => (n.isOff ? 0 : means.get(n.m))) }, "All equal"),
@@ -117,10 +117,13 @@ function numbersOf(m) {
   }).filter(({ at: [here, mirrored] }) => here <= mirrored);
 }
 
-/** Whether a value of the dual function is beyond a feasible objective, so that the solver is wrong about it. */
-function isBeyond(value, { objective, sense }) {
-  if (!Number.isFinite(value) || !Number.isFinite(objective)) return false;
-  return (sense === "maximize" ? objective - value : value - objective) > 1e-6 * Math.max(1, Math.abs(objective));
+/** The dual function up to a solver's accuracy: 0 where it is next to it, no more than a feasible objective; null where it is far beyond one. */
+function cleaned(dual, { objective, sense }) {
+  if (!Number.isFinite(dual?.value) || !Number.isFinite(objective)) return dual;
+  const size = Math.max(1, Math.abs(objective)), isMax = sense === "maximize";
+  if ((isMax ? objective - dual.value : dual.value - objective) > 1e-6 * size) return null;
+  const value = Math.abs(dual.value) < 1e-8 * size ? 0 : dual.value;
+  return { value: isMax ? Math.max(value, objective) : Math.min(value, objective) };
 }
 
 /** As many digits as the view of the solution shows of the objective. */
@@ -160,7 +163,7 @@ function dualWords(answer, { sense, has_certificate: isAlone }) {
   const isMax = sense === "maximize";
   return (value === null
     ? `The dual function, as computed and not proved, is ${isMax ? "+∞" : "−∞"} here: the Lagrangian ${isMax ? "rises" : "falls"} without end. Where it is linear in a variable, multipliers that are rounded are enough for that.`
-    : `The dual function, as computed and not proved, is ${shown(value, 7)}.`) + moved;
+    : `The dual function, as computed and not proved, is ${shown(value, 7, isMax ? 1 : -1)}.`) + moved;
 }
 
 /** A part of a whole in words, never more than it is: percents, or what is missing where that is little. */

@@ -54,6 +54,9 @@ function textChanged() {
   say("");
   markOld();
   checkSoon();
+  if (store.tab !== "quiz") return;
+  store.checked = null; // what was shown of another text is covered at once
+  drawChecked();
 }
 
 /** Checks the text; an answer that comes late is dropped. */

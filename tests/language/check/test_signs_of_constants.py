@@ -142,7 +142,11 @@ def test_a_power_of_a_given_exponent_is_curved_for_each_that_it_may_have(subtest
 ADVICE = [
     ("", "(1 - a) * norm(x)", "say its sign under 'require', for example: 1 - a >= 0"),
     ("", "norm(x) / (1 - a)", "say its sign under 'require', for example: 1 - a >= 0"),
-    ("", "norm(x) / a", "declare its sign: a: scalar >= 0"),
+    (
+        "",
+        "norm(x) / a",
+        "declare its sign: a: scalar >= 0, or where it is negative that of its opposite, and write a minus",
+    ),
     ("", "(u[i] - 1) * x[i]**2 for i in n", "a factor keeps the curvature, or turns it, by its sign"),
     ("", "abs(x)**p", "require p >= 1 or p <= 0 (it is convex), or both p >= 0 and p <= 1 (concave)"),
     ("p >= 1", "x**p", "of what may be negative only the powers 2, 4, … are convex: declare it: x: … >= 0"),

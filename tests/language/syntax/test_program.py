@@ -128,5 +128,7 @@ def test_the_sign_that_a_factor_lacks_is_declared() -> None:
     text = "program own\ngiven\n    lam: scalar\nchoose\n    x: vector[2]\nminimize\n    lam * norm(x, 1)\n"
     with pytest.raises(ProgramError) as caught:
         check(Program.parse(text))
-    assert caught.value.hint == "declare its sign: lam: scalar >= 0"
+    assert caught.value.hint == (
+        "declare its sign: lam: scalar >= 0, or where it is negative that of its opposite, and write a minus"
+    )
     check(Program.parse(text.replace("scalar", "scalar >= 0")))
