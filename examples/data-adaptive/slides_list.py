@@ -59,8 +59,8 @@ MECHANISMS_OF_THE_SLIDES = (
         RESEARCH,
         "`dpcomp_core`; a partition by bisection, cut by cut: DAWA's is the best of all at once",
     ),
-    ("k-d tree (DPCube)", "Xiao '10", RESEARCH, "`dpcomp_core`; for two dimensions; not tried"),
-    ("hybrid k-d tree", "Cormode '12", RESEARCH, "`dp-spatial-decompositions`; for two dimensions; not tried"),
+    ("k-d tree (DPCube)", "Xiao '10", RESEARCH, "`dpcomp_core`; two dimensions; not tried"),
+    ("hybrid k-d tree", "Cormode '12", RESEARCH, "`dp-spatial-decompositions`; two dimensions; not tried"),
     (
         "v-optimal histogram",
         "Xu '12",
