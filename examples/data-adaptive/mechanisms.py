@@ -137,7 +137,7 @@ def squared(x: Array) -> Array:
 
 
 def of_groups(W: Array, group: npt.NDArray[np.int64]) -> Array:
-    """What W (m, n) asks of the totals of groups of cells, each spread evenly over its cells: (m, groups)."""
+    """Queries W (m, n) on totals of groups of cells, each spread evenly over its cells: (m, groups)."""
     order, sizes = np.argsort(group, kind="stable"), np.bincount(group)
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     return np.asarray(np.add.reduceat(W[:, order], starts, axis=1) / sizes)
