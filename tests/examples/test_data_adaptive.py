@@ -1,4 +1,4 @@
-"""DAWA's partition: best by brute force, and private on small tables; MWEM; and the study's rows."""
+"""DAWA's partition, best by brute force and private on small tables; MWEM, EFPA, grids; the study's rows."""
 
 import itertools
 import math
@@ -13,8 +13,10 @@ from mmopt import Workload, baseline
 from tests.examples.scripts import scripts, status
 
 example = scripts("data-adaptive")
-dawa, mechanisms, mwem, simulated_data = (
+dawa, efpa, grids, mechanisms, mwem, simulated_data = (
     example.dawa,
+    example.efpa,
+    example.grids,
     example.mechanisms,
     example.mwem,
     example.simulated_data,
@@ -129,7 +131,7 @@ def test_at_a_huge_epsilon_the_error_is_next_to_nothing(
     rng: np.random.Generator, subtests: pytest.Subtests
 ) -> None:
     x = rng.permutation(16) * 3.0  # all cells differ, so that no bucket of several is free
-    for mechanism in mechanisms.MECHANISMS:
+    for mechanism in mechanisms.ALL_MECHANISMS.values():
         if mechanism.name not in ("uniform", "MWEM"):
             with subtests.test(mechanism.name):
                 epsilon = 1e4 if "Gaussian" in mechanism.name else 1e9
@@ -150,6 +152,173 @@ def test_the_expected_error_is_that_of_simulated_answers() -> None:
     assert seen == pytest.approx(
         bias + mechanisms.laplace_error(asked, "hierarchical") / epsilon**2, rel=0.03
     )
+
+
+def test_efpas_noise_is_by_what_a_row_moves(subtests: pytest.Subtests) -> None:
+    for n in (1, 2, 5, 8, 33):
+        with subtests.test(n=n):
+            Q, numbers = efpa.basis(n), efpa.kept(n)
+            assert pytest.approx(np.eye(n), abs=1e-12) == Q.T @ Q
+            moved = np.array([[np.abs(row[:m]).sum() for m in numbers] for row in Q])
+            assert efpa.exact_sensitivities(n) == pytest.approx(moved.max(axis=0))
+            for bound in (efpa.paper_sensitivities(n), numbers / math.sqrt(n)):
+                assert (moved <= bound + 1e-9).all()
+
+
+def test_efpas_choice_by_hand() -> None:
+    # (3, 1) has coefficients √8 and √2. Left out √2 or nothing; noise √2 or 2√2 over ε₂ = 2, by the paper's
+    # √m: scores √2 + 1/√2 and √2.
+    chances = efpa.chances(np.array([3.0, 1.0]), 0.8, 2.0, efpa.paper_sensitivities(2))
+    assert chances[0] / chances[1] == pytest.approx(math.exp(-0.8 / math.sqrt(2.0) / 2.0))
+
+
+def test_efpas_choice_for_neighbours_is_within_e_to_its_share(rng: np.random.Generator) -> None:
+    first = 0.7
+    spike = np.where(np.arange(9) == 4, 50.0, 0.0)
+    for x in (np.zeros(9), spike, *rng.integers(0, 9, size=(20, 9)).astype(float)):
+        for sensitivities in (efpa.paper_sensitivities(9), efpa.exact_sensitivities(9)):
+            chances = efpa.chances(x, first, 1.0, sensitivities)
+            assert chances.sum() == pytest.approx(1.0)
+            for row in np.eye(9):
+                other = efpa.chances(x + row, first, 1.0, sensitivities)
+                assert np.abs(np.log(other / chances)).max() <= first + 1e-9
+
+
+def test_efpas_expected_error_is_that_of_simulated_answers() -> None:
+    rng = np.random.default_rng(9)
+    x, W, epsilon = np.array([2.0, 1, 2, 3, 9, 0, 4]), np.tri(7), 1.5
+    for sensitivities in (efpa.paper_sensitivities(7), efpa.exact_sensitivities(7)):
+        chances = efpa.chances(x, epsilon / 2, epsilon / 2, sensitivities)
+        assert chances.max() < 0.9
+        choice = rng.choice(len(chances), size=60_000, p=chances)
+        noise = rng.laplace(size=(60_000, 7)) * (sensitivities[choice] / (epsilon / 2))[:, None]
+        noisy = (x @ efpa.basis(7) + noise) * (np.arange(7) < efpa.kept(7)[choice][:, None])
+        seen = np.square(noisy @ efpa.basis(7).T @ W.T - W @ x).mean()
+        assert efpa.expected_error(W, x, epsilon, sensitivities) == pytest.approx(seen, rel=0.03)
+
+
+def test_the_authors_efpa_publishes_angles() -> None:
+    # The pair of tables at the top of efpa.py: where the coefficient is kept, no outcome is one of both.
+    rng = np.random.default_rng(4)
+    for x, is_real in (([6, 0, 0, 0], True), ([6, 1, 0, 0], False)):
+        seconds = np.array([np.fft.rfft(efpa.authors_release(x, 1.0, rng))[1] for _ in range(2_000)])
+        kept = seconds[np.abs(seconds) > 1e-9]
+        assert len(kept) / 2_000 == pytest.approx(0.71, abs=0.04)
+        assert ((np.abs(kept.imag) < 1e-9 * np.abs(kept)) == is_real).all()
+
+
+def test_blocks_are_as_equal_as_may_be(subtests: pytest.Subtests) -> None:
+    assert list(grids.blocks((3, 2), 2)) == [0, 1, 0, 1, 2, 3]
+    for shape, each_way in itertools.product(((1, 1), (5, 8), (8, 3)), (1, 2, 3, 9)):
+        with subtests.test(shape=shape, each_way=each_way):
+            block = grids.blocks(shape, each_way).reshape(shape)
+            assert sorted(set(block.ravel())) == list(range(np.prod(np.minimum(shape, each_way))))
+            sides = [[np.ptp(np.argwhere(block == b), axis=0) + 1] for b in set(block.ravel())]
+            assert (np.ptp(np.concatenate(sides), axis=0) <= 1).all()
+
+
+def test_parts_lie_in_one_block_and_dense_blocks_have_more(rng: np.random.Generator) -> None:
+    x = np.zeros((40, 40))
+    x[:4, :4] = 600.0
+    levels = grids.adaptive_grid(x, 1.0, rng)
+    assert len(set(levels.part)) == len(set(zip(levels.part, levels.block, strict=True)))
+    parts = [len(set(levels.part[levels.block == b])) for b in range(100)]
+    assert parts[0] == 16 and sum(parts) < 16 + 99 * 9
+
+
+class Recorded:
+    """A generator that keeps the scales of its Laplace noise, which is 0."""
+
+    def __init__(self) -> None:
+        self.scales: list[float] = []
+
+    def laplace(self, scale: float, size: int | None = None) -> float | np.ndarray:
+        self.scales.append(scale)
+        return 0.0 if size is None else np.zeros(size)
+
+
+def test_the_grids_spend_epsilon_in_all() -> None:
+    # 4 rows in each of 4 × 4 cells: at ε = 40 each cell is a block. The mean variance of cells is that of the
+    # last step; AGrid's blocks have one part, and half of each measurement.
+    x, W, epsilon = np.full(16, 4.0), np.eye(16), 40.0
+    for error, of_noise in ((mechanisms.ugrid_error, 1.0), (mechanisms.agrid_error, 0.25)):
+        rng = Recorded()
+        last = math.sqrt(2.0 * of_noise / error(W, x, epsilon, rng))
+        assert rng.scales[0] == pytest.approx(1.0 / (0.05 * epsilon))
+        assert sum(1.0 / scale for scale in rng.scales) + last == pytest.approx(epsilon)
+
+
+def test_a_block_is_averaged_with_its_parts_as_in_the_paper() -> None:
+    alpha = grids.ALPHA
+    for each_way in (1, 2, 5):
+        weight = (alpha * each_way) ** 2 / ((1 - alpha) ** 2 + (alpha * each_way) ** 2)
+        assert grids.first_weights(each_way**2) == pytest.approx(weight)
+
+
+def test_the_grids_errors_are_those_of_simulated_answers() -> None:
+    data = np.random.default_rng(10)
+    x = data.integers(0, 40, size=144).astype(float) * (np.arange(144) % 12 < 5)
+    W, epsilon, draws = simulated_data.square_queries("random rectangles", 12, data), 0.1, 4_000
+    rest = 0.95 * epsilon
+    block = grids.uniform_grid(x.reshape(12, 12), epsilon, np.random.default_rng(2))
+    sizes = np.bincount(block)
+    assert 1 < len(sizes) < 144
+    noisy = np.bincount(block, x) + data.laplace(scale=1.0 / rest, size=(draws, len(sizes)))
+    seen = np.square((noisy / sizes)[:, block] @ W.T - W @ x).mean()
+    assert mechanisms.ugrid_error(W, x, epsilon, np.random.default_rng(2)) == pytest.approx(seen, rel=0.03)
+
+    epsilon, rest = 1.0, 0.95
+    levels = grids.adaptive_grid(x.reshape(12, 12), epsilon, np.random.default_rng(2))
+    estimates = np.zeros((draws, 144))
+    for b, total in enumerate(levels.totals):
+        cells = np.flatnonzero(levels.block == b)
+        parts, part = np.unique(levels.part[cells], return_inverse=True)
+        noisy = np.bincount(part, x[cells]) + data.laplace(scale=2.0 / rest, size=(draws, len(parts)))
+        weight = len(parts) / (1 + len(parts))
+        both = weight * total + (1 - weight) * noisy.sum(axis=1)
+        noisy += ((both - noisy.sum(axis=1)) / len(parts))[:, None]
+        estimates[:, cells] = (noisy / np.bincount(part))[:, part]
+    assert len(levels.totals) < len(set(levels.part))
+    seen = np.square(estimates @ W.T - W @ x).mean()
+    assert mechanisms.agrid_error(W, x, epsilon, np.random.default_rng(2)) == pytest.approx(seen, rel=0.03)
+
+
+def test_p_identity_each_way_has_the_square_of_its_error() -> None:
+    W = simulated_data.square_queries("corner rectangles", 8, np.random.default_rng(0))
+    one = mechanisms.laplace_error(np.tri(8), "p_identity")
+    assert mechanisms.each_way_error(W.tobytes(), 64, "p_identity") == pytest.approx(one**2 / 2.0)
+
+
+def test_squares_of_data_and_rectangles(rng: np.random.Generator) -> None:
+    for shape in simulated_data.SHAPES:
+        x = simulated_data.drawn_square(shape, 16, 1000, rng)
+        assert x.shape == (256,) and x.sum() == 1000 and (x >= 0).all()
+    for query in simulated_data.square_queries("random rectangles", 9, rng).reshape(81, 9, 9):
+        assert (query == query.any(axis=1)[:, None] * query.any(axis=0)).all() and query.any()
+    with pytest.raises(ValueError) as caught:
+        simulated_data.square_queries("prefix", 4, rng)
+    assert str(caught.value) == "no workload 'prefix', expected one of corner rectangles, random rectangles"
+
+
+def test_the_packages_table_is_counted_whole() -> None:
+    square = example.package_table.census_counts(8, 16)
+    assert square.sum() == 29_501
+    assert (square.reshape(8, 16).sum(axis=0) == example.package_table.census_counts(16)).all()
+
+
+def test_a_square_has_its_mechanisms_and_its_place_on_the_page(tmp_path: Path) -> None:
+    at = (["random rectangles"], ["uniform", "census2000"], [100], [0.1])
+    rows = list(example.study.study(8, 1, *at, side=8))
+    names = [m.name for m in mechanisms.SQUARE_MECHANISMS]
+    assert [(r.shape, r.rows, r.cells, r.mechanism) for r in rows] == [
+        (shape, size, 64, name)
+        for (shape, size) in (("uniform", 100), ("census2000", 29_501))
+        for name in names
+    ]
+    example.study.write(tmp_path, rows)
+    page = (tmp_path / "page.md").read_text()
+    assert "## In a square" in page and "## A table that comes with a package" in page
+    assert "## The slides' claims" not in page and all(f"{row.error:.3g} |" in page for row in rows)
 
 
 def test_uniform_by_hand() -> None:
@@ -225,7 +394,8 @@ def test_what_the_slides_list_says_is_ours_is_there() -> None:
 def test_bad_options_are_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert status(monkeypatch, "data-adaptive/study.py", "--workloads", "cubes") == 2
     assert capsys.readouterr().err.endswith(
-        "error: --workloads has 'cubes', expected some of prefix, random ranges, identity\n"
+        "error: --workloads has 'cubes', expected some of prefix, random ranges, identity, "
+        "corner rectangles, random rectangles\n"
     )
 
 
