@@ -162,7 +162,7 @@ class Handler(BaseHTTPRequestHandler):
         self.clock.start()
 
     def shut(self) -> None:
-        """Read no more: what has not arrived is not answered."""
+        """Read no more: a call whose body has not arrived whole is refused then."""
         with suppress(OSError):
             self.connection.shutdown(socket.SHUT_RD)
 

@@ -612,7 +612,8 @@ def test_a_link_says_what_is_not_there_until_the_next_one(page: Browser) -> None
     page.js("(location.hash = 'program=diet&queries=none&query=17&times=0&cells=999', 1)")
     page.wait("document.querySelector('#programs').value === 'diet'")
     assert page.text("#status") == (
-        "There is no number of cells 999, no choice of queries 'none', no query 17, no factor 0 of a squared error."
+        "There is no number of cells '999', no choice of queries 'none', no query '17', "
+        "no factor of a squared error '0'."
     )
     page.js("(location.hash = 'program=diet&queries=ranges&query=17&times=2', 1)")
     page.wait("document.querySelector('#weighed').value === '17'")

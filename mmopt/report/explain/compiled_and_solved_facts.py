@@ -494,7 +494,8 @@ def _legend(program: Program, lines: Sequence[SolvedLine], is_near: bool) -> str
     moves = "falls" if program.sense == "minimize" else "rises"
     also = "; ".join(RELAXED[op] for op in RELAXED if op in kinds)
     return (
-        f"A multiplier is a price. Relax a row by t{f' ({also})' if also else ''}: the optimum {moves} "
+        "As far as strong duality holds, a multiplier is a price. "
+        f"Relax a row by t{f' ({also})' if also else ''}: the optimum {moves} "
         "by at most t times the multiplier, and for small t by about that, unless other multipliers would "
         "also do."
         + " The rows whose multipliers are zero could be left out together." * is_near

@@ -149,6 +149,6 @@ export function boundBar(bound, { objective: optimum, sense }, digits, dual = nu
     svg("text", { x: x(optimum), y: 83, "text-anchor": end(optimum) }, `objective reached ${shown(optimum, digits, -way)}`));
   const at = isInfinite ? (dual > 0 ? high : low) : dual; // what is infinite is named at an end, without a tick
   if (dual !== null && !isInfinite) node.append(svg("line", { x1: x(at), x2: x(at), y1: 30, y2: 92, class: "tick dual" }));
-  if (dual !== null) node.append(svg("text", { x: x(at), y: 107, "text-anchor": end(at) }, `dual function ${dual > 0 && isInfinite ? "+" : ""}${shown(dual, 7, isInfinite ? 0 : way)}`));
+  if (dual !== null) node.append(svg("text", { x: x(at), y: 107, "text-anchor": end(at) }, `dual function ${dual > 0 && isInfinite ? "+" : ""}${shown(dual, digits)}`));
   return node;
 }

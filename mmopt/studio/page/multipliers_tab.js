@@ -155,15 +155,16 @@ function proves(bound, solution, grade) {
 }
 
 /** The dual function at the multipliers, in words; none where a certificate takes its place. */
-function dualWords(answer, { sense, has_certificate: isAlone }) {
+function dualWords(answer, solution) {
+  const { sense, has_certificate: isAlone } = solution;
   if (answer.problem) return "";
   const moved = answer.is_moved ? " Multipliers outside their cones count as others inside: numbers below 0 as 0, a matrix that is not psd less its least eigenvalue times the identity." : "";
   if (!answer.dual) return (isAlone ? "" : "The dual function was not decided here.") + moved;
-  const { value } = answer.dual;
+  const { value } = answer.dual, digits = digitsOf(solution);
   const isMax = sense === "maximize";
   return (value === null
     ? `The dual function, as computed and not proved, is ${isMax ? "+∞" : "−∞"} here: the Lagrangian ${isMax ? "rises" : "falls"} without end. Where it is linear in a variable, multipliers that are rounded are enough for that.`
-    : `The dual function, as computed and not proved, is ${shown(value, 7, isMax ? 1 : -1)}.`) + moved;
+    : `The dual function, as computed and not proved, is ${value === 0 ? "0 up to the solver's accuracy" : shown(value, digits)}.`) + moved;
 }
 
 /** A part of a whole in words, never more than it is: percents, or what is missing where that is little. */

@@ -10,6 +10,7 @@ import { QuizTab } from "./quiz_tab.js";
 import { SolutionTab } from "./solution_tab.js";
 
 const TABS = ["program", "solution", "multipliers", "compare", "quiz"];
+const LONGEST_NAME = 40; // characters of what a link names that are shown
 const CHECK_WAIT = 150, SOLVE_WAIT = 300, REST_WAIT = 60;
 
 // checked: {text, answer}; solved: {key, solution, points, what}; shown: the key of what the solution view is about; work: the solve or comparison that runs; solving: the newest solve; wanted: its key.
@@ -378,7 +379,9 @@ function openAddress(given) {
   const example = views.quiz.stock[Number(given.quiz) - 1];
   if (given.text || shipped || example) {
     // What an address with a program leaves out is as at first, not as in the page before.
-    given = { queries: "prefix", query: "", times: byId("times").defaultValue, solver: "", cells: byId("cells").defaultValue, ...given };
+    byId("weighed").value = "";
+    byId("times").value = byId("times").defaultValue;
+    given = { queries: "prefix", solver: "", cells: byId("cells").defaultValue, ...given };
     if (given.queries === "file") given = { file: "", ...given };
   }
   const isQueries = [...byId("queries").options].some(({ value }) => value === given.queries);
@@ -389,20 +392,19 @@ function openAddress(given) {
   if (cells >= 2 && cells <= store.lists.limits.cells) byId("cells").value = Math.round(cells);
   const isQuery = Number.isInteger(Number(given.query)) && given.query >= 1 && given.query <= queryCount();
   const isTimes = given.times >= Number(byId("times").min) && given.times <= Number(byId("times").max);
-  if (isQuery || given.query === "") byId("weighed").value = given.query;
-  if (isTimes) byId("times").value = given.times;
+  if (isQuery || given.query === "") byId("weighed").value = given.query && String(Number(given.query));
+  if (isTimes) byId("times").value = String(Number(given.times));
   const first = store.lists.programs.find((p) => p.name === "l2_strategy") ?? store.lists.programs[0];
   // One character more than is read: the check says so.
   const text = given.text?.slice(0, store.lists.limits.text + 1) || shipped?.text || example?.text || editor.text || first?.text || "";
   drawControls();
   openTab(given.tab ?? (example ? "quiz" : store.tab));
   editor.replace(text);
-  const unknown = [[given.program, shipped, `program '${given.program}'`], [given.quiz, example, `example ${given.quiz}`],
-    [given.tab, TABS.includes(given.tab), `view '${given.tab}'`], [given.cells, cells === Number(byId("cells").value), `number of cells ${given.cells}`],
-    [given.solver, store.lists.solvers.includes(given.solver), `solver '${given.solver}'`],
-    [given.queries, isQueries, `choice of queries '${given.queries}'`], [given.query, isQuery, `query ${given.query}`],
-    [given.times, isTimes, `factor ${given.times} of a squared error`]].filter(([asked, is]) => asked && !is);
-  say(unknown.length ? `There is no ${unknown.map(([, , words]) => words).join(", no ")}.` : "");
+  const unknown = [["program", given.program, shipped], ["example", given.quiz, example], ["view", given.tab, TABS.includes(given.tab)],
+    ["number of cells", given.cells, cells === Number(byId("cells").value)], ["solver", given.solver, store.lists.solvers.includes(given.solver)],
+    ["choice of queries", given.queries, isQueries], ["query", given.query, isQuery], ["factor of a squared error", given.times, isTimes],
+  ].filter(([, asked, is]) => asked && !is).map(([what, asked]) => `${what} '${asked.slice(0, LONGEST_NAME)}'`);
+  say(unknown.length ? `There is no ${unknown.join(", no ")}.` : "");
   markOld(); // the text may be the one that stood there
   checkSoon();
 }
