@@ -41,8 +41,7 @@ __all__ = [
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-SHARE = 0.5
-"""Of ε, for the choice of m."""
+SHARE = 0.5  # of ε, for the choice of m
 
 
 def basis(n: int) -> Array:

@@ -31,10 +31,8 @@ __all__ = ["ALPHA", "ROWS_SHARE", "Levels", "adaptive_grid", "blocks", "first_we
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-ROWS_SHARE = 0.05
-"""Of ε, for the number of rows."""
-ALPHA = 0.5
-"""Of the rest, for AGrid's first level."""
+ROWS_SHARE = 0.05  # of ε, for the number of rows
+ALPHA = 0.5  # of the rest, for AGrid's first level
 ROWS_PER_BLOCK = 10.0  # the paper's c, times ε; half of it at the second level
 FEWEST = 10  # blocks each way at AGrid's first level
 

@@ -827,6 +827,8 @@ def _not_psd(nodes: Nodes) -> tuple[ReadLine, Array] | None:
             continue
         a, b, c = np.broadcast_arrays(*sides) if line.is_pair else (sides[0] - sides[1], 0.0, 0.0)
         f = np.moveaxis(np.array([[a, b], [b, c]]), (0, 1), (-2, -1)) if line.is_pair else a
+        if not np.isfinite(f).all():  # far out a curved entry may overflow
+            continue
         values, vectors = np.linalg.eigh(f.reshape(-1, *f.shape[-2:]))
         at = int(np.argmin(values[:, 0]))
         if values[at, 0] < least:
