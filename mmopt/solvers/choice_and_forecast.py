@@ -119,6 +119,14 @@ KERNELS: tuple[Kernel, ...] = (
         program_class="smooth",
     ),
     Kernel(
+        "barrier",
+        "Newton on the multipliers of a barrier",
+        softmax_kernel.WITH_BARRIER,
+        softmax_kernel.points,
+        softmax_kernel.needs,
+        tolerance=softmax_kernel.TOLERANCE_WITH_BARRIER,
+    ),
+    Kernel(
         "low_rank",
         "closed form, or accelerated projected gradients",
         low_rank_kernel.PROGRAMS,

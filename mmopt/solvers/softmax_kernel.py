@@ -1,4 +1,4 @@
-"""softmax_step, natively: a soft maximum of privacy costs and one of variances, by their weights.
+"""softmax_step and barrier_step, natively: by weights of the cells and of the queries.
 
 For weights p of the cells and q of the queries, of sum 1 each, with the targets c and the factor h of the
 hybrid term,
@@ -13,6 +13,13 @@ method is Newton's with conjugate gradients on the covariance: Xiao et al., PVLD
 In logarithms x of the weights the Hessian is nearly -(Q + diag(y / t)), Q as in ``nuclear.interior_point``.
 Where a cell or query could cost nothing weights would fall without end, and with them digits: a logarithmic
 barrier holds them, as there.
+
+barrier_step, over its t, has the barrier alone: its dual
+
+    2 ‖diag(√(q / c)) W diag(√p)‖∗ - Σ q + (Σ log p + Σ log q) / t,    up to a constant,
+
+has no entropies, and weights q of the queries with any sum. The slack of a cell or query is 1 / t over its
+weight.
 """
 
 import itertools
@@ -29,7 +36,7 @@ from scipy.special import logsumexp
 from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
 from mmopt.solvers.nuclear.interior_point import exponentials
-from mmopt.solvers.nuclear.problem_and_iterates import QueryComponent, spectrum
+from mmopt.solvers.nuclear.problem_and_iterates import QueryComponent, Spectrum, spectrum
 from mmopt.solvers.nuclear.programs_and_points import care_for, conditioned
 from mmopt.solvers.options_points_and_clock import Clock, KernelStep, Options, Pace, Point
 
@@ -39,7 +46,10 @@ HESSIAN_RIDGE = 1e-14  # on a unit diagonal: its rounding
 
 @dataclass(frozen=True)
 class Soft:
-    """rows (m, n): W. targets (m,): c. hybrid: h. rank: of W. cells, queries: t₁ and t₂."""
+    """rows (m, n): W. targets (m,): c. hybrid: h. rank: of W. cells, queries: t₁ and t₂.
+
+    barrier: 1 / t of a barrier in place of the soft maxima, whose t₁ and t₂ are then infinite; 0 for none.
+    """
 
     rows: Array
     targets: Array
@@ -47,11 +57,12 @@ class Soft:
     rank: int
     cells: float
     queries: float
+    barrier: float = 0.0
 
 
 @dataclass(frozen=True)
 class LogWeights:
-    """Logarithms of the weights (of sum 1), and what follows from them.
+    """Logarithms of the weights (of sum 1, but for those of queries with a barrier), and what follows.
 
     noise (n, k): F with Σ = B F Fᵀ Bᵀ. sides: U / √(q + c h) (m, k) and V / √p (n, k) of the singular
     vectors. values: s (k,). costs (n,), variances (m,): of Σ, the latter relative to the targets. upper,
@@ -67,20 +78,29 @@ class LogWeights:
     variances: Array
     upper: float
     lower: float
+    size: float  # against which the gap counts
 
     @property
     def gap(self) -> float:
-        return self.upper / self.lower - 1.0
+        return (self.upper - self.lower) / self.size
 
 
 def state(soft: Soft, p: Array, q: Array) -> LogWeights:
     """The state at logarithms of weights, which are first brought to sum 1."""
-    p, q = (np.asarray(logs - logsumexp(logs)) for logs in (p, q))
+    p = np.asarray(p - logsumexp(p))
+    if not soft.barrier:
+        q = np.asarray(q - logsumexp(q))
     cells, queries = np.exp(p), np.exp(q)
     floors = soft.hybrid * soft.targets
     scaled = (queries + floors) / soft.targets
-    part = QueryComponent(soft.rows, 1.0, np.arange(len(cells)), np.arange(len(queries)), soft.rank)
-    decomposition = spectrum(part, soft.rank, cells, scaled)
+    if soft.barrier:  # slacks need all digits, and weights do not vanish
+        matrix = np.sqrt(scaled)[:, None] * soft.rows * np.sqrt(cells)
+        vectors, lengths, others = np.linalg.svd(matrix, full_matrices=False)
+        few = slice(soft.rank)
+        decomposition = Spectrum(lengths[few], vectors[:, few], others.T[:, few])
+    else:
+        part = QueryComponent(soft.rows, 1.0, np.arange(len(cells)), np.arange(len(queries)), soft.rank)
+        decomposition = spectrum(part, soft.rank, cells, scaled)
     values = np.asarray(decomposition.values)
     # From the larger vectors, so that the rows of small weights lose no digits.
     right = (soft.rows.T @ (np.sqrt(scaled)[:, None] * decomposition.left)) / values
@@ -91,9 +111,33 @@ def state(soft: Soft, p: Array, q: Array) -> LogWeights:
         / np.sqrt(soft.targets)[:, None]
     )
     costs, variances = (np.square(side) @ values for side in (right, left))
-    upper = _soft(soft.cells, costs) + _soft(soft.queries, variances) + float(floors @ variances)
-    lower = 2.0 * float(values.sum()) - float(cells @ p) / soft.cells - float(queries @ q) / soft.queries
-    return LogWeights(p, q, noise, (left, right), values, costs, variances, upper, lower)
+    twice = 2.0 * float(values.sum())
+    if soft.barrier:
+        t, constant = 1.0 / soft.barrier, float(np.log(soft.targets).sum())
+        alpha = level(costs, t)
+        slacks = np.concatenate([alpha - costs, 1.0 - variances])
+        upper = alpha - (np.log(slacks).sum() + constant) / t if slacks.min() > 0 else math.inf
+        count = len(slacks) * (1.0 + math.log(t)) - constant
+        lower = twice - float(queries.sum()) + (float(p.sum() + q.sum()) + count) / t
+        size = soft.barrier  # with logarithms in it the program's gap is a difference
+    else:
+        upper = _soft(soft.cells, costs) + _soft(soft.queries, variances) + float(floors @ variances)
+        lower = twice - float(cells @ p) / soft.cells - float(queries @ q) / soft.queries
+        size = lower
+    return LogWeights(p, q, noise, (left, right), values, costs, variances, upper, lower, size)
+
+
+def level(costs: Array, t: float) -> float:
+    """The alpha of least t alpha - Σ log(alpha - costs), by Newton's method from below."""
+    top = float(costs.max())
+    low = top + 1.0 / t  # the sum of 1 / (alpha - costs) is at least t here, convex, and falls
+    for _ in range(LEVEL_STEPS):
+        slacks = low - costs
+        step = ((1.0 / slacks).sum() - t) / np.square(1.0 / slacks).sum()
+        low += step
+        if step <= 1e-16 * (low - top):
+            break
+    return low
 
 
 def _soft(t: float, values: Array) -> float:
@@ -116,6 +160,8 @@ def direction(soft: Soft, at: LogWeights, barrier: float) -> tuple[Array, Array]
     levels = np.zeros(len(y))
     for group in groups:
         levels[group] = slopes[group].sum() + barrier * np.count_nonzero(group)
+    if soft.barrier:
+        levels[is_query] = 1.0  # what Σ q costs, in place of a multiplier of its sum
     slack = np.maximum(levels * y - slopes, barrier)
     matrix = _curvature(soft, at, y)
     matrix[np.diag_indices_from(matrix)] += y / t + slack
@@ -128,8 +174,11 @@ def direction(soft: Soft, at: LogWeights, barrier: float) -> tuple[Array, Array]
     factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
     solved = scipy.linalg.cho_solve(factor, right * scales[:, None], check_finite=False)
     free, along_q, along_p = (solved * scales[:, None]).T
-    system = np.array([[y[group] @ along[group] for along in (along_q, along_p)] for group in groups])
-    shift = np.linalg.solve(system, np.array([y[group] @ free[group] for group in groups]))
+    if soft.barrier:
+        shift = np.array([0.0, (y @ (free * ~is_query)) / (y @ (along_p * ~is_query))])
+    else:
+        system = np.array([[y[group] @ along[group] for along in (along_q, along_p)] for group in groups])
+        shift = np.linalg.solve(system, np.array([y[group] @ free[group] for group in groups]))
     step = free - shift[0] * along_q - shift[1] * along_p
     return step[m:], step[:m]
 
@@ -164,13 +213,16 @@ def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
     return memory, 0.01 + TYPICAL_ITERATIONS * SECONDS_OF_ITERATION * (m + n) ** 2 * rank
 
 
-PROGRAMS = ("softmax_step",)
+PROGRAMS, WITH_BARRIER = ("softmax_step",), ("barrier_step",)
+# A difference, as the objective has logarithms; the slacks that prove it lose digits as t grows.
+TOLERANCE_WITH_BARRIER = 1e-4
 
 Search = Generator[tuple[LogWeights, str], float, None]  # see ``search``
 
 SHARPNESS_GROWTH = 5.0  # of the sharpness from one stage to the next
 GAP_OF_STAGE = 0.02  # gap at which a stage ends
 BARRIER_OF_GAP = 0.05  # the barrier aims at this part of the gap
+LEVEL_STEPS = 50  # at most: each doubles the digits, in the end
 CUT_OF_STEP, SHORTEST_STEP = 0.25, 1e-6  # a step that does not raise the bound is cut, down to this
 
 
@@ -185,14 +237,12 @@ def points(
     env : its givens and parameters by name.
     """
     left, basis = (np.asarray(env[name], dtype=float) for name in ("L", "B"))
-    soft = Soft(
-        left @ basis,
-        np.asarray(env["c"], dtype=float),
-        float(env["hybrid"]),
-        len(basis),
-        float(env["t1"]),
-        float(env["t2"]),
-    )
+    rows, targets = left @ basis, np.asarray(env["c"], dtype=float)
+    if program == "barrier_step":
+        soft = Soft(rows, targets, 0.0, len(basis), math.inf, math.inf, 1.0 / float(env["t"]))
+    else:
+        sizes = (float(env[name]) for name in ("t1", "t2"))
+        soft = Soft(rows, targets, float(env["hybrid"]), len(basis), *sizes)
     pace = Pace.of(options, clock, 0.5, 0.1, most=300, finest=1e-13)
     yield from pace.points(_steps(soft, basis, pace))
 
@@ -203,12 +253,13 @@ def _steps(soft: Soft, basis: Array, pace: Pace) -> Iterator[KernelStep]:
     at, place = _silently(iterates, None)
     for count in itertools.count(1):
         estimate, gap = ((at.upper, at.lower), at.gap) if place != "way" else (None, math.inf)
-        point = partial(_point, basis, pace, at, count, estimate)
+        point = partial(_point, soft, basis, pace, at, count, estimate)
         yield KernelStep(count, gap, estimate, point, done=place == "end")
         at, place = _silently(iterates, pace.wanted)
 
 
 def _point(
+    soft: Soft,
     basis: Array,
     pace: Pace,
     at: LogWeights,
@@ -220,7 +271,11 @@ def _point(
     caring = care_for(pace.wanted, pace.is_first, basis.shape[1])
     (covariance,) = conditioned([basis @ at.noise], caring.condition)
     raw = f"gap {at.gap:.1e} by its own count"
-    return Point({"Sigma": covariance}, {}, count, raw, stop, estimate=estimate)
+    variables = {"Sigma": covariance}
+    if soft.barrier:
+        costs = (basis * np.linalg.solve(covariance, basis)).sum(axis=0)
+        variables["alpha"] = np.asarray(level(costs, 1.0 / soft.barrier))
+    return Point(variables, {}, count, raw, stop, estimate=estimate)
 
 
 def _silently(iterates: Search, wanted: float | None) -> tuple[LogWeights, str]:
@@ -238,12 +293,19 @@ def search(soft: Soft) -> Search:
     at = state(soft, np.zeros(n), np.zeros(m))
     sharpness = math.log(m * n + 1) / (2.0 * float(at.values.sum()))
     barrier, wanted = math.inf, GAP_OF_STAGE
+    if soft.barrier:
+        best = (float(at.values.sum()) / m) ** 2  # of equal weights of the queries
+        sharpness, at = (m + n) / (m * best), replace(at, q=at.q + math.log(best))
     while True:
-        is_there = sharpness >= max(soft.cells, soft.queries)
-        now = replace(soft, cells=min(sharpness, soft.cells), queries=min(sharpness, soft.queries))
+        is_there = sharpness >= (1.0 / soft.barrier if soft.barrier else max(soft.cells, soft.queries))
+        if soft.barrier:
+            now = replace(soft, barrier=max(soft.barrier, 1.0 / sharpness))
+        else:
+            now = replace(soft, cells=min(sharpness, soft.cells), queries=min(sharpness, soft.queries))
         at = state(now, at.p, at.q)
         while is_there or at.gap > GAP_OF_STAGE:
-            barrier = min(barrier, BARRIER_OF_GAP * max(at.gap, 0.3 * wanted) * at.lower / (m + n))
+            falling = BARRIER_OF_GAP * max(at.gap, 0.3 * wanted) * at.lower / (m + n)
+            barrier = now.barrier or min(barrier, falling)
             after = _next(now, at, barrier)
             wanted = (yield at, "way" if not is_there else "there" if after else "end") or wanted
             if after is None:
@@ -257,6 +319,7 @@ def search(soft: Soft) -> Search:
 def _next(soft: Soft, at: LogWeights, barrier: float) -> LogWeights | None:
     """The iterate after a step that raises the bound; None where rounding leaves no such step."""
     p, q = direction(soft, at, barrier)
+    barrier = 0.0 if soft.barrier else barrier  # which the bound has in it
     before, length = _height(at, barrier), 1.0
     while length >= SHORTEST_STEP:
         after = state(soft, at.p + length * p, at.q + length * q)

@@ -116,7 +116,9 @@ def assert_claims_hold(s: Solution, w: Workload) -> None:
             limit = 1 if is_exact else 10 if thorough or part.solver == SOLVERS[0].name else 100
             limit = np.inf if part.status.stop == "iteration limit" and not thorough else limit
             is_apart = part.program in APART_WHEN_SINGULAR and w.rank < w.n
-            assert part.gap >= 0 and (is_apart or part.gap <= limit * GAP)
+            # The gap of an objective with logarithms is a difference, of which rounding takes its share.
+            size = abs(part.objective) if part.program == "barrier_step" else 1.0
+            assert part.gap >= 0 and (is_apart or part.gap <= limit * GAP * max(1.0, size))
     if s.covariance is None:
         assert s.sensitivity <= 1.0
         return

@@ -151,7 +151,12 @@ def test_any_multipliers_and_slopes_prove_a_bound(text: str, rng: Rng) -> None:
                 assert arb(found.lower(bound)) <= found.objective
 
 
-CONVEX = [name for name in program_names() if Program.load(name).problem_class == "convex"]
+# No constraint limits the variables of barrier_step, and without limits its lines prove nothing.
+CONVEX = [
+    name
+    for name in program_names()
+    if Program.load(name).problem_class == "convex" and name != "barrier_step"
+]
 LMI = ("l2_strategy_lmi", "fitness_lmi")
 
 

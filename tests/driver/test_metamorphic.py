@@ -10,7 +10,10 @@ from mmopt.language import program_names
 from mmopt.language.check.sections_after_constraints import alternates, solved_programs
 
 # Logarithms and inverses of the queries' unit; and what depends on the order of the cells.
-APART = ("a_optimal_design", "d_optimal_design", "e_optimal_design", "common_mechanism", "banded_strategy")
+APART = (
+    *("a_optimal_design", "d_optimal_design", "e_optimal_design", "barrier_step"),
+    *("common_mechanism", "banded_strategy"),
+)
 
 
 def has_one_result(name: str) -> bool:

@@ -449,6 +449,25 @@ def _softmax_step_bound(p: Point) -> arb:
     return 2 * p.fidelity(cost, q) + entropies
 
 
+def barred(p: Point, alpha: arb, costs: list[arb], ratios: list[arb]) -> arb:
+    """The objective of barrier_step from the costs of cells and the ratios of variance to target."""
+    slacks = [(1 - r) * c for r, c in zip(ratios, p.asked.targeted()[1], strict=True)]
+    slacks += [alpha - cost for cost in costs]
+    return p.parameter("t", 1) * alpha - total(x.log() for x in slacks)
+
+
+def _barrier_step(p: Point) -> arb:
+    sigma, (alpha,) = p.variable("Sigma"), p.vector("alpha")
+    return barred(p, alpha, p.costs(sigma), p.ratios(sigma))
+
+
+def _barrier_step_bound(p: Point) -> arb:
+    cost, q = p.multipliers("p"), p.multipliers("q")
+    cost = [p.parameter("t", 1) * x / total(cost) for x in cost]
+    both = [*cost, *q]
+    return 2 * p.fidelity(cost, q) + len(both) + total(x.log() for x in both) - dot(p.asked.targeted()[1], q)
+
+
 def _min_error(p: Point) -> arb:
     return Measured.dense(np.asarray(p.fields["variables"]["A"]), 1).total_error(p.asked, p.strict)
 
@@ -576,9 +595,13 @@ _PENALTY = Rule(_penalty, _penalty_bound, promises=True)
 
 RULES: Mapping[str, Rule] = {
     "augment": _OF_STRATEGY,
+    "barrier_step": Rule(_barrier_step, _barrier_step_bound),
     "design_weighting": Rule(lambda p: design_value(p, p.vector("u")), _design_bound),
     "eigen_design": _OF_STRATEGY,
     "eigen_separation": _OF_STRATEGY,
+    "fitness_barrier": Rule(
+        lambda p: (_softmax(p) / 2) ** 2, lambda p: p.fidelity(*_shares(p)) ** 2, promises=True
+    ),
     "fitness_budget": Rule(lambda p: _cost_at_targets(p, p.variable("Sigma"), scale=True), _budget_bound),
     "fitness_dual": Rule(_fitness_dual, _fitness_dual_bound, maximises=True, promises=True),
     "fitness_for_use": _FITNESS,

@@ -15,6 +15,7 @@ from judge import balls
 from judge.measured import Asked, Measured
 from judge.programs import (
     Point,
+    barred,
     by_trace,
     design_value,
     design_weights,
@@ -141,6 +142,19 @@ def _soft(p: Point) -> arb:
     return soft(costs, t1) + soft(ratios, t2)
 
 
+def _barred(p: Point) -> arb:
+    """From a conic solver, with logarithms as exponential cones."""
+    queries, targets = p.asked.targeted()
+    c = np.array([float(target) for target in targets])
+    rows, n = balls.doubles(queries), queries.ncols()
+    x, alpha = cp.Variable((n, n), PSD=True), cp.Variable()
+    spare = [target - cp.matrix_frac(row, x) for target, row in zip(c, rows, strict=True)]
+    logs = cp.sum(cp.log(alpha - cp.diag(x))) + cp.sum(cp.log(cp.hstack(spare)))
+    solved(cp.Problem(cp.Minimize(float(p.parameter("t", 1)) * alpha - logs)))
+    costs, ratios = _told(p, (x.value + x.value.T) / 2)
+    return barred(p, arb(float(alpha.value)), costs, ratios)
+
+
 def _weights(c: Sequence[arb], seen: Array, power: int) -> list[arb]:
     """Nearly best u > 0 for Σ c / u^power with seen.T @ u <= 1."""
     amounts = np.array([float(x) for x in c])
@@ -258,7 +272,9 @@ RIVALS: Mapping[str, Rival] = {
     ),
     **dict.fromkeys(("low_rank_strategy", "low_rank_gaussian_strategy"), _restrategise),
     **dict.fromkeys(("min_sensitivity", "min_sensitivity_rotation"), _rotations),
+    "barrier_step": _barred,
     "design_weighting": _design,
+    "fitness_barrier": _product,
     "fitness_refined": _product,
     "group_weighting": _groups,
     "low_rank_reconstruction": _reconstruct,

@@ -32,6 +32,7 @@ ATTACKED = ("prefix", "fractions", "rank deficient")
 NEAR = 1e-4
 # A logarithm has no relative distance.
 FAR = (
+    "barrier_step",
     "toeplitz_strategy",
     "d_optimal_design",
     "softmax_step",

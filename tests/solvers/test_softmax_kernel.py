@@ -1,6 +1,7 @@
 """Soft maxima in their weights: both sides are what the program file says, and a step climbs.
 
-softmax_step through the pipeline: by the kernel, under other names, and by the general search.
+softmax_step and barrier_step through the pipeline: by their kernel, and by the general search or a conic
+solver.
 """
 
 import numpy as np
@@ -10,7 +11,7 @@ from tolerances import DIFFERENCES, FINE, GAP_INTERIOR, RECOMPUTED, ROUNDING
 from mmopt import Program, Workload, solve
 from mmopt.compiler import Instance, bind
 from mmopt.language import evaluate
-from mmopt.solvers.softmax_kernel import Soft, direction, search, state
+from mmopt.solvers.softmax_kernel import TOLERANCE_WITH_BARRIER, Soft, direction, level, search, state
 
 STEP = 1e-4
 
@@ -54,6 +55,46 @@ def test_a_step_keeps_the_sums_and_climbs_as_fast_as_it_says(rng: np.random.Gene
         assert (ahead - behind) / (2 * STEP) == pytest.approx(slope, rel=10 * DIFFERENCES)
 
 
+def barred(rng: np.random.Generator, t: float) -> tuple[Instance, Soft]:
+    w = Workload.from_matrix(rng.normal(size=(7, 5)), targets=rng.uniform(0.5, 5.0, size=7))
+    instance = bind(Program.load("barrier_step"), w, {"t": t})
+    rows = instance.env["L"] @ instance.env["B"]
+    return instance, Soft(rows, instance.env["c"], 0.0, 5, np.inf, np.inf, 1.0 / t)
+
+
+def test_both_sides_with_a_barrier_are_those_of_the_file(rng: np.random.Generator) -> None:
+    for t in (2.0, 300.0):
+        instance, soft = barred(rng, t)
+        # Weights of queries this large leave all of them slack.
+        at = state(soft, rng.normal(size=5), rng.normal(size=7) + 5.0)
+        assert np.isfinite(at.upper)
+        basis, env = instance.env["B"], dict(instance.env)
+        env |= {"Sigma": basis @ at.noise @ at.noise.T @ basis.T, "alpha": level(at.costs, t)}
+        for let in instance.program.lets:
+            env[let.name] = evaluate(let.expr, env)
+        assert t * at.upper == pytest.approx(evaluate(instance.program.objective, env), rel=RECOMPUTED)
+        env |= {"p": np.exp(at.p), "q": t * np.exp(at.q) / soft.targets}
+        assert t * at.lower == pytest.approx(evaluate(instance.program.certificate.expr, env), rel=RECOMPUTED)
+        assert at.lower <= at.upper
+        above, below = (env["alpha"] * (1 + s) for s in (1e-4, -1e-4))
+        best, *others = (
+            evaluate(instance.program.objective, env | {"alpha": a}) for a in (env["alpha"], above, below)
+        )
+        assert best < min(others)
+
+
+def test_a_step_with_a_barrier_climbs_as_fast_as_it_says(rng: np.random.Generator) -> None:
+    _, soft = barred(rng, 50.0)
+    at = state(soft, rng.normal(size=5), rng.normal(size=7))
+    p, q = direction(soft, at, soft.barrier)
+    assert np.exp(at.p) @ p == pytest.approx(0.0, abs=RECOMPUTED)
+    ahead, behind = (state(soft, at.p + s * p, at.q + s * q).lower for s in (STEP, -STEP))
+    slope = (np.exp(at.p) * at.costs + soft.barrier) @ p
+    slope += (np.exp(at.q) * (at.variances - 1.0) + soft.barrier) @ q
+    assert slope > 0
+    assert (ahead - behind) / (2 * STEP) == pytest.approx(slope, rel=10 * DIFFERENCES)
+
+
 def test_weights_that_vanish_lose_no_digits(rng: np.random.Generator) -> None:
     _, soft = case(rng, 0.0)
     q = np.zeros(7)
@@ -82,6 +123,27 @@ def test_the_kernel_and_the_general_search_agree(rng: np.random.Generator) -> No
         assert (kernel.solver, general.solver) == ("softmax", "lbfgs")
         assert kernel.gap is not None and kernel.gap <= GAP_INTERIOR
         assert kernel.objective == pytest.approx(general.objective, rel=2 * GAP_INTERIOR)
+
+
+def test_the_kernel_of_a_barrier_and_a_conic_solver_agree(rng: np.random.Generator) -> None:
+    for t in (0.1, 100.0):
+        w = workload(rng)
+        kernel, conic = (solve(w, "barrier_step", solver=s, givens={"t": t}) for s in (None, "clarabel"))
+        assert (kernel.solver, conic.solver) == ("barrier", "clarabel")
+        assert kernel.gap is not None and kernel.gap <= TOLERANCE_WITH_BARRIER
+        assert kernel.objective == pytest.approx(conic.objective, abs=2 * TOLERANCE_WITH_BARRIER)
+
+
+@pytest.mark.some(2)
+@pytest.mark.parametrize("m, n", [(30, 12), (7, 5), (12, 12), (5, 9)])
+def test_the_steps_of_a_barrier_end_within_its_gap(m: int, n: int, rng: np.random.Generator) -> None:
+    """The central path ends at the optimum of fitness_for_use, no further from it than (n + m) / t."""
+    rows = (rng.random((m, n)) < 0.4) + np.eye(m, n)
+    w = Workload.from_matrix(rows, targets=rng.uniform(0.5, 5.0, size=m))
+    s, best = solve(w, "fitness_barrier", givens={"precision": 1e-3}), solve(w, "fitness_for_use")
+    assert s.status.stop == "gap reached in every step"
+    assert best.bound is not None and best.bound <= s.objective <= best.objective * (1 + 1e-3)
+    assert s.gap is not None and 0 <= s.gap <= 1e-3
 
 
 def test_sharp_maxima_to_a_fine_gap(rng: np.random.Generator) -> None:

@@ -46,7 +46,9 @@ def test_a_kernel_conforms(kernel: str, program: str) -> None:
 def test_a_kernel_conforms_on_all_problems(kernel: str, program: str, reduce: bool) -> None:
     report = conform(kernel, [program], twists=1, options={"reduce": reduce})
     assert report.holds and report.notes == (), str(report)
-    assert report.passed["derivatives"] == report.passed["gap"] > TAKEN.get(kernel, 20)
+    assert report.passed["gap"] > TAKEN.get(kernel, 20)
+    # The derivatives of the others are in the tests of their own.
+    assert kernel_duals(kernel) is None or report.passed["derivatives"] == report.passed["gap"]
 
 
 def test_what_a_kernel_does_not_claim_is_skipped() -> None:
