@@ -46,23 +46,27 @@ LOW_DIMENSIONAL = table(
     HEADER,
     (
         ("Uniform: a noisy total, spread evenly", "", "`dpcomp_core`, `ektelo`"),
-        ("MWEM", "Hardt '12", "`smartnoise-synth`; examples of `mbi`; `dpcomp_core`, `ektelo`"),
+        (
+            "MWEM",
+            "Hardt '12",
+            "ours, `examples/data-adaptive`; `smartnoise-synth`; examples of `mbi`; `dpcomp_core`, `ektelo`",
+        ),
         ("AHP", "Zhang '14", "`dpcomp_core`, `ektelo`"),
-        ("DAWA", "Li '14", "`dpcomp_core`, `ektelo`"),
+        ("DAWA", "Li '14", "ours, `examples/data-adaptive`; `dpcomp_core`, `ektelo`"),
         ("PHP", "Acs '12", "`dpcomp_core`, its authors' code"),
         (
             "QuadTree",
             "Cormode '12",
             "as a baseline that does not look at the data: ours, `quadtree`; `dpcomp_core`",
         ),
-        ("UGrid", "Qardaji '13", "`dpcomp_core`, `ektelo`"),
-        ("AGrid", "Qardaji '13", "`dpcomp_core`, `ektelo`"),
-        ("EFPA", "Acs '12", "`dpcomp_core`, its authors' code"),
+        ("UGrid", "Qardaji '13", "ours, `examples/data-adaptive`; `dpcomp_core`, `ektelo`"),
+        ("AGrid", "Qardaji '13", "ours, `examples/data-adaptive`; `dpcomp_core`, `ektelo`"),
+        ("EFPA", "Acs '12", "ours, `examples/data-adaptive`; `dpcomp_core`, its authors' code"),
     ),
 )
 
 LIBRARIES = (
-    "None is in mmopt, whose error does not depend on the data and is proved before they are read. `mbi`, "
+    "None is in the package mmopt, whose error does not depend on the data and is proved before they are read. `mbi`, "
     "`smartnoise-synth` and `DataSynthesizer` are on PyPI. `dpcomp_core` (the code of DPBench) and `ektelo` "
     "are research code on GitHub, not packaged. OpenDP has later mechanisms of the kind (AIM, MST). Looked "
     "up in November 2026."
