@@ -66,10 +66,10 @@ LOW_DIMENSIONAL = table(
 )
 
 LIBRARIES = (
-    "None is in the package mmopt, whose error does not depend on the data and is proved before they are read. `mbi`, "
-    "`smartnoise-synth` and `DataSynthesizer` are on PyPI. `dpcomp_core` (the code of DPBench) and `ektelo` "
-    "are research code on GitHub, not packaged. OpenDP has later mechanisms of the kind (AIM, MST). Looked "
-    "up in November 2026."
+    "None is in the package mmopt, whose error does not depend on the data and is proved before they are "
+    "read. `mbi`, `smartnoise-synth` and `DataSynthesizer` are on PyPI. `dpcomp_core` (the code of DPBench) "
+    "and `ektelo` are research code on GitHub, not packaged. OpenDP has later mechanisms of the kind (AIM, "
+    "MST). Looked up in November 2026."
 )
 WITHOUT_NUMBERS = "A picture without numbers, of data that the slides name but do not have."
 
