@@ -4,8 +4,8 @@ python examples/site/build.py OUT              everything: two and a half minute
 python examples/site/build.py OUT --quick      lessons are shown without being run: 75 s
 python examples/site/build.py OUT --only 'pages/two*'    these pages alone, while you write them
 
-The build replaces OUT. It ends with status 1 if the code of a page fails, Sphinx warns, a link is broken, or a
-page would load anything from elsewhere.
+The build replaces OUT. It ends with status 1 if the code of a page fails, Sphinx warns, a link is broken, or
+a page would load anything from elsewhere.
 """
 
 from __future__ import annotations
