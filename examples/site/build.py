@@ -2,10 +2,10 @@
 
 python examples/site/build.py OUT              everything: two and a half minutes on two cores
 python examples/site/build.py OUT --quick      lessons are shown without being run: 75 s
-python examples/site/build.py OUT --only 'pages/two*'    these pages alone, for who writes them
+python examples/site/build.py OUT --only 'pages/two*'    these pages alone, while you write them
 
-OUT is made anew. A page whose code fails, a warning of Sphinx, a link that leads nowhere, and anything that a
-page would load from elsewhere end the build with status 1.
+The build replaces OUT. It ends with status 1 if the code of a page fails, Sphinx warns, a link is broken, or
+a page would load anything from elsewhere.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("out", type=Path, help="folder of the site; what is there is replaced")
+    parser.add_argument("out", type=Path, help="folder of the site; the build replaces its contents")
     parser.add_argument("--quick", action="store_true", help="do not run the lessons")
     parser.add_argument(
         "--only", metavar="GLOB", action="append", help="build these pages alone, without checks"
@@ -53,7 +53,7 @@ def build(out: Path, scratch: Path, quick: bool, only: list[str] | None) -> int:
         print(f"{monotonic() - began:6.1f} s  {what}", flush=True)
 
     if out.exists() and any(out.iterdir()) and not (out / "searchindex.js").exists():
-        print(f"'{out}' is a folder with files of other kinds than a site's: name another")
+        print(f"'{out}' has files that do not belong to a site: name another folder")
         return 2
     source = scratch / "source"
     source.mkdir()
@@ -86,7 +86,7 @@ def build(out: Path, scratch: Path, quick: bool, only: list[str] | None) -> int:
 
 
 def is_wanted(name: str, only: list[str] | None) -> bool:
-    """Whether a page belongs to those that are asked for."""
+    """Whether a page is among the requested ones."""
     return only is None or any(fnmatch.fnmatch(name, glob) for glob in only)
 
 
