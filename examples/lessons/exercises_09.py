@@ -1,4 +1,4 @@
-"""Exercises of lesson 9: a stricter wish, two releases, all intervals together, orbits of cells."""
+"""Exercises of lesson 9: a stricter target, two releases, all intervals together, orbits of cells."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUERIES, CONFIDENCE = 420, 0.95  # in exercise 9.3
 
 @cache
 def _least(pyramid: float) -> float:
-    """The least rho of the lesson's wishes, with one for the pyramid."""
+    """The least rho for the targets of the lesson, with another one for the pyramid."""
     domain = {
         "county": {"range": [0, 12], "width": 1},
         "sex": {"values": ["F", "M"]},
