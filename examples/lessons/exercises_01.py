@@ -61,41 +61,41 @@ def _by_hand(answer: Array) -> str | None:
 
 EXERCISES = {
     "1.1": Exercise(
-        "The sensitivity of all ranges over eight cells.",
+        "What is the sensitivity of all ranges over eight cells?",
         NUMBER,
         _of_all_ranges,
         {
             "squared": "That is the squared length of a column. The sensitivity is the length.",
             "end": "That is the length of the first column. Another cell is in more ranges.",
-            "other": "In how many ranges is cell i? Those begin at or before it and end at or after it. "
-            "Take the cell with most, and the length of its column.",
+            "other": "How many ranges contain cell i? They begin at or before it and end at or after it. "
+            "Take the cell that is in the most ranges, and the length of its column.",
         },
-        "A cell in the middle is in most ranges: there are most beginnings times ends around it.",
+        "A cell in the middle is in the most ranges: it has the most pairs of a beginning and an end.",
     ),
     "1.2": Exercise(
-        "A function of W and A: the variance of each answer.",
+        "Write a function of W and A that returns the variance of each answer.",
         FUNCTION,
         _variances,
         {
             "shape": "There is one variance for each row of W.",
             "unscaled": "That is right for noise of standard deviation one. How large is the noise here?",
             "once": "The variance of c times the noise is c squared times that of the noise.",
-            "root": "These are standard deviations, which are asked for squared.",
-            "other": "Answer j is row j of W pinv(A) applied to independent noise: what is the variance of "
-            "such a sum? Sums over columns and over rows are easily swapped.",
+            "root": "These are standard deviations. The exercise asks for their squares, the variances.",
+            "other": "Answer j is row j of W pinv(A) applied to independent noise. What is the variance of "
+            "such a sum? Check whether you sum over rows or over columns.",
         },
-        "Their sum is the total error; each is the size of one answer's error.",
+        "The sum of the variances is the total error. Each one measures the error of one answer.",
     ),
     "1.3": Exercise(
-        "A strategy for eight cumulative counts with total error below 21.",
+        "Find a strategy for eight cumulative counts with total error below 21.",
         matrix(None, 8),
         _by_hand,
         {
-            "support": "Some counts cannot be derived from what is measured: W pinv(A) A differs from W.",
-            "cells": "This is no better than noise on the cells. The Haar strategy of the lesson is.",
-            "more": "This beats noise on the cells, and 21 is within reach. With A A = W the reconstruction "
-            "W inv(A) is A itself, so neither factor is large.",
+            "support": "The strategy does not determine all counts: W pinv(A) A differs from W.",
+            "cells": "This is no better than noise on the cells. The Haar strategy of the lesson is better.",
+            "more": "This is better than noise on the cells, but not yet below 21. With A A = W the "
+            "reconstruction W inv(A) is A itself, so neither factor is large.",
         },
-        "The next section finds the best one, and proves that it is.",
+        "The next section finds the best strategy, and proves that it is the best.",
     ),
 }

@@ -119,51 +119,51 @@ repair
 
 EXERCISES = {
     "2.1": Exercise(
-        "A function of r: how far the largest of two tangents is below 1/u, as a factor.",
+        "Write a function of r: by which factor is the larger of two tangents below 1/u at most?",
         FUNCTION,
         _below_the_curve,
         {
-            "inverse": "This is the factor from the curve down to the tangents. The other way round, please.",
-            "difference": "The factor itself, not the part by which it is above one.",
-            "middle": "The geometric middle of two points is not where their tangents meet.",
-            "other": "Where do the tangents at g and r g meet? There the larger of them is farthest below.",
+            "inverse": "This is the tangent divided by the curve. Divide the curve by the tangent.",
+            "difference": "This is the factor minus one. The exercise asks for the factor itself.",
+            "middle": "The tangents at two points do not meet at their geometric mean.",
+            "other": "Where do the tangents at g and r g meet? There the larger one is farthest below 1/u.",
         },
-        "Its logarithm is about (r - 1)^2 / 4: half the step, a quarter of the error, twice the rows.",
+        "Its logarithm is about (r - 1)^2 / 4. Half the step: a quarter of the error, twice the rows.",
     ),
     "2.2": Exercise(
-        "A function of z, u, v: the vector and the number of a second-order cone for z^2 <= u v.",
+        "Write a function of z, u, v: the vector and the number of a second-order cone for z^2 <= u v.",
         FUNCTION,
         _cone,
         {
             "one": "That says 1 <= u v. Where does z come in?",
-            "linear": "That is true of the numbers, but vector and number have to be linear in z, u, v.",
-            "other": "There are z, u, v for which this says something else. Begin with "
+            "linear": "The inequality is right, but the vector and the number must be linear in z, u, v.",
+            "other": "For some z, u, v this is not equivalent to z^2 <= u v. Begin with "
             "(u + v)^2 - (u - v)^2 = 4 u v.",
         },
-        "This is the rotated cone: products of two unknowns against the square of a third.",
+        "This is the rotated second-order cone: the square of a variable is at most a product of two others.",
     ),
     "2.3": Exercise(
-        "The bound at equal prices, for 32 cells.",
+        "Which bound do equal prices prove for 32 cells?",
         NUMBER,
         _equal_prices,
         {
-            "absolute": "That is the bound at prices of one. The best multiple of them gives a better one.",
+            "absolute": "That is the bound at prices of one. The best multiple of these prices is better.",
             "unscaled": "Divide by the sum of the prices.",
-            "cells": "That is the bound for 16 cells; 32 are asked for.",
+            "cells": "That is the bound for 16 cells. The exercise has 32 cells.",
             "other": "With prices of one, b is the sum of squares in each row of Q; c is as in the lesson.",
         },
-        "It is the optimum: for Haar queries and cumulative counts equal prices are best.",
+        "This is the optimum: for Haar queries and cumulative counts equal prices are best.",
     ),
     "2.4": Exercise(
-        "A program for Laplace weights in the logarithms of the weights.",
+        "Write a program for Laplace weights in the logarithms of the weights.",
         PROGRAM,
         _geometric,
         {
-            "givens": "The program is to have the givens c and Q, and no others.",
-            "cones": "This is compiled without exponential cones. Let the unknown be the logarithm of w.",
+            "givens": "The data of the program must be c and Q, and nothing else.",
+            "cones": "This is compiled without exponential cones. Use the logarithm of w as the variable.",
             "gaussian": "That is the problem for Gaussian noise, with c / u and squares of Q.",
-            "other": "Its optimum is another. What is c / w^2 for w = exp(t), and what the sensitivity?",
+            "other": "Its optimum is wrong. What is c / w^2 for w = exp(t), and what is the sensitivity?",
         },
-        "Sums of exponentials are convex whatever the powers were: that is what makes geometric programs.",
+        "Sums of exponentials are convex, whatever the powers were. Geometric programs rest on this.",
     ),
 }

@@ -64,40 +64,40 @@ def _certificate(answer: mmopt.Program) -> str | None:
 
 EXERCISES = {
     "3.1": Exercise(
-        "Prices of the eight cells that prove a bound of 17.8 or more.",
+        "Find prices of the eight cells that prove a bound of 17.8 or more.",
         vector(8),
         _prices,
         {
-            "negative": "A negative price rewards breaking a limit: then the Lagrangian proves nothing.",
+            "negative": "A negative price rewards violating a constraint, so the Lagrangian proves nothing.",
             "zero": "With all prices zero the bound is 0 / 0.",
             "equal": "Equal prices give the singular value bound. The first cells are in more queries.",
-            "low": "It is proved, and too low. Raise the price where diag(best_answer(W, d)) is above one.",
+            "low": "The bound holds but is too low. Raise prices where diag(best_answer(W, d)) exceeds one.",
         },
-        "Nobody needs to know where the prices come from: the bound holds for each.",
+        "It does not matter where the prices come from: the bound holds for all of them.",
     ),
     "3.2": Exercise(
-        "The change of the least total error when the first limit is 1.01.",
+        "By how much does the least total error change when the first limit is 1.01?",
         NUMBER,
         _rate,
         {
-            "sign": "More is allowed than before, so the minimum cannot rise.",
+            "sign": "The constraint is looser than before, so the minimum cannot rise.",
             "total": "That is the new total error. How much has it changed?",
-            "price": "That is the price, the change for a limit higher by one, if it went on like that.",
+            "price": "That is the price: the change per unit of the limit, to first order.",
             "other": "Multiply the first price by the change of the limit; or divide the first column of W "
             "by the root of 1.01, solve again and subtract.",
         },
-        "A multiplier is the rate at which the optimum falls as its limit is raised.",
+        "A multiplier is the rate at which the optimum falls when the limit of its constraint rises.",
     ),
     "3.3": Exercise(
-        "The program of the shares with a certificate that has no gap.",
+        "Write the program of the shares with a certificate that has no gap.",
         PROGRAM,
         _certificate,
         {
-            "lines": "Givens, objective and limits are to stay as they are: only the certificate changes.",
-            "none": "There is no section 'certificate' in it.",
-            "loose": "It holds, with a gap. sum(c / u) + y sum(u) - y is least at u = sqrt(c / y).",
-            "false": "Feasible points are below it, as mmopt.testing.check_program shows.",
+            "lines": "Change only the certificate. The data, the objective and the constraints must stay.",
+            "none": "The program has no section 'certificate'.",
+            "loose": "The bound holds but has a gap. sum(c / u) + y sum(u) - y is least at u = sqrt(c / y).",
+            "false": "Some feasible points are below the bound, as mmopt.testing.check_program shows.",
         },
-        "This is the bound of Cauchy and Schwarz, found by a price.",
+        "This is the Cauchy-Schwarz bound, derived from a price.",
     ),
 }

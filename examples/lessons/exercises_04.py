@@ -63,41 +63,41 @@ def _worst_combination(answer: mmopt.Program) -> str | None:
 
 EXERCISES = {
     "4.1": Exercise(
-        "The least corner u that makes the matrix psd.",
+        "What is the least corner u that makes the matrix psd?",
         NUMBER,
         _least_corner,
         {
             "multiplied": "That is w.T X w. The lemma has the inverse of X.",
             "length": "That is the squared length of w, the answer for X = I.",
-            "diagonal": "X has entries beside the diagonal: its inverse is not that of the diagonal.",
-            "other": "The lemma with Y = u and W = w.T: u is at least w.T inv(X) w.",
+            "diagonal": "X has entries off the diagonal, so its inverse is not that of its diagonal.",
+            "other": "Use the lemma with Y = u and W = w.T: u is at least w.T inv(X) w.",
         },
         "This is the variance of query w under the strategy with Gram matrix X.",
     ),
     "4.2": Exercise(
-        "A function of m and n: the rows of one inequality for each query.",
+        "Write a function of m and n: how many rows has one inequality for each query?",
         FUNCTION,
         _rows,
         {
             "block": "That is the count for one block of size m + n.",
             "limits": "The n limits on the diagonal are rows too.",
-            "square": "The entries above the diagonal are those below it: they are counted once.",
-            "other": "There are m matrices. Which size has each, and how many different entries?",
+            "square": "The matrix is symmetric. Count the entries above and below the diagonal once.",
+            "other": "There are m matrices. What is the size of each, and how many different entries has it?",
         },
-        "It grows with m n^2, one block with (m + n)^2.",
+        "This number grows like m n^2, and that of one block like (m + n)^2.",
     ),
     "4.3": Exercise(
-        "The program of the worst combination of the queries.",
+        "Write the program of the worst combination of the queries.",
         PROGRAM,
         _worst_combination,
         {
-            "givens": "The program is to have one given, W = workload.matrix.",
-            "sum": "That is the sum of the variances, so l2_strategy.",
-            "query": "That is the largest variance of a query. A combination of them may be worse.",
-            "other": "Its optimum is another. Which Y has W inv(X) W.T <= Y exactly when no eigenvalue is "
-            "above t? And is X limited?",
+            "givens": "The data of the program must be W = workload.matrix, and nothing else.",
+            "sum": "That is the sum of the variances, as in l2_strategy.",
+            "query": "That is the largest variance of a query. A combination of queries may be worse.",
+            "other": "Its optimum is wrong. Which Y has W inv(X) W.T <= Y exactly when no eigenvalue is "
+            "above t? And is X constrained?",
         },
-        "The optimum is the largest squared column of W: X = W.T W / t reaches it, and that strategy is the "
-        "queries themselves. For the worst combination nothing beats asking what is asked.",
+        "The optimum is the largest squared length of a column of W. X = W.T W / t reaches it: this strategy "
+        "measures the queries themselves. For the worst combination no other strategy is better.",
     ),
 }

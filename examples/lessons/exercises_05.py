@@ -69,39 +69,39 @@ _DESIGN = {
 
 EXERCISES = {
     "5.1": Exercise(
-        "The A-optimal weights at -1, 0, 1 for the functions 1, 3x, x^2.",
+        "What are the A-optimal weights at -1, 0, 1 for the functions 1, 3x, x^2?",
         vector(3),
         _sum_of_variances,
         {
             **_DESIGN,
             "unscaled": "That is the design for 1, x, x^2. The slope of 3x has a ninth of the variance.",
             "equal": "That is the D-optimal design, in any units.",
-            "costs": "Those are the costs c. To share one unit so that sum(c / d) is least, see lesson 3.",
-            "other": "Invert the 3 x 3 matrix V, whose columns are the places; row i has squared length c_i.",
+            "costs": "Those are the costs c. Lesson 3 shows how to share one unit to minimise sum(c / d).",
+            "other": "Invert the 3 x 3 matrix V, whose columns are the points. Row i has squared length c_i.",
         },
         "A depends on the units of the functions. D does not: det M is only multiplied by a constant.",
     ),
     "5.2": Exercise(
-        "A function of V and d: the f of the D-criterion.",
+        "Write a function of V and d: the f of the D-criterion.",
         FUNCTION,
         _for_determinants,
         {
-            "shape": "There is one number for each place, a column of V.",
+            "shape": "There is one number for each point, a column of V.",
             "derivative": "That is the derivative. Its mean with weights d is trace(inv(M) M): divide by it.",
-            "weighted": "The weights belong into the mean, not into f.",
+            "weighted": "The weights belong in the mean, not in f.",
             "other": "Begin with v_i.T inv(M) v_i for each column of V, M = V diag(d) V.T.",
         },
-        "No place may have a prediction of variance above k: the theorem of Kiefer and Wolfowitz.",
+        "No point may have a prediction of variance above k. This is the theorem of Kiefer and Wolfowitz.",
     ),
     "5.3": Exercise(
-        "A design for 16 cumulative counts with a gap of at most a thousandth.",
+        "Find a design for 16 cumulative counts with a gap of at most 0.001.",
         vector(16),
         _for_counts,
         {
             **_DESIGN,
-            "zero": "M has no inverse where a cell has no weight at all: every cell is needed here.",
-            "gap": "It is a design, and its largest f is too far above one. Take more of the lesson's steps.",
+            "zero": "M has no inverse if a cell has weight zero. Here every cell needs some weight.",
+            "gap": "This is a design, but its largest f is too far above one. Take more steps.",
         },
-        "You have solved the strategy problem without ever having a strategy among the unknowns.",
+        "You have solved the strategy problem without a strategy among the variables.",
     ),
 }

@@ -79,40 +79,40 @@ def _groups(W: Array) -> Array:
 
 EXERCISES = {
     "6.1": Exercise(
-        "A function of W and A: the total error for Laplace noise.",
+        "Write a function of W and A that returns the total error for Laplace noise.",
         FUNCTION,
         _laplace,
         {
-            "shape": "Called with two matrices it raises an error, or does not return one number.",
-            "length": "That takes the lengths of the columns, the sensitivity for Gaussian noise.",
+            "shape": "With two matrices the function raises an error, or it does not return one number.",
+            "length": "This uses the lengths of the columns, which give the sensitivity for Gaussian noise.",
             "rows": "One person changes a column of A, not a row.",
             "square": "Noise of twice the size has four times the variance.",
-            "other": "The sensitivity squared times the squared Frobenius norm of W A^+.",
+            "other": "It is the sensitivity squared times the squared Frobenius norm of W A^+.",
         },
-        "It differs from lesson 1 in one word, and the problem is not convex any more.",
+        "Only the sensitivity differs from lesson 1, but the problem is no longer convex.",
     ),
     "6.2": Exercise(
-        "A strategy for the eight cumulative counts with Laplace error below 36.",
+        "Find a strategy for the eight cumulative counts with Laplace error below 36.",
         matrix(None, 8),
         _better,
         {
-            "unsupported": "W cannot be answered from this strategy: W A^+ A differs from W.",
-            "length": "Below 36 with the lengths of the columns; their sums of absolute values count.",
+            "unsupported": "The strategy does not support W: W A^+ A differs from W.",
+            "length": "It is below 36 with the lengths of the columns. Use their sums of absolute values.",
             "worse": "Its error is not below 36. Which of the searches above found something better?",
         },
-        "It is a little better. Whether it is the best nobody has proved.",
+        "Your strategy is better than noise on the cells. No proof is known that it is the best.",
     ),
     "6.3": Exercise(
-        "A workload over four cells for which the bound is met.",
+        "Find a workload over four cells for which the bound is attained.",
         matrix(None, 4),
         _met,
         {
-            "single": "There is a query that asks of fewer than two cells.",
-            "few": "There are not two different queries.",
-            "apart": "Every two cells are told apart by some query, and not by a sign alone.",
-            "gap": "The bound is not met. Cells that are always together are one cell: which columns "
-            "are left, and are they orthogonal?",
+            "single": "Some query uses fewer than two cells.",
+            "few": "There are no two different queries.",
+            "apart": "For every two cells some query distinguishes them, not only by the sign.",
+            "gap": "The bound is not attained. Treat cells that are always together as one cell. Which "
+            "columns are left, and are they orthogonal?",
         },
-        "Each group of cells is measured once, in one sum, and nothing else is.",
+        "The best strategy measures each group of cells once, in one sum, and nothing else.",
     ),
 }

@@ -62,40 +62,40 @@ def _change(answer: float) -> str | None:
 
 EXERCISES = {
     "7.1": Exercise(
-        "The least cost alpha at which noise of one variance on the counts meets all targets.",
+        "What is the least cost alpha at which noise of one variance on the counts meets all targets?",
         NUMBER,
         _cells,
         {
-            "variance": "That is the variance. What does a person pay who is in a count with this variance?",
-            "groups": "That meets the targets of the groups. The last cumulative count adds sixteen noises.",
-            "root": "That is the root of alpha.",
+            "variance": "That is the variance. What is the privacy cost of a person in such a count?",
+            "groups": "That meets the targets of the groups. The last cumulative count sums sixteen noises.",
+            "root": "That is the square root of alpha.",
             "other": "A sum of k counts has variance k v. Take the largest v that all targets allow; "
             "alpha is 1 / v.",
         },
-        "One answer of the 32 sets the cost, and all others are better than anybody asked.",
+        "One answer of the 32 determines the cost. All others are more accurate than required.",
     ),
     "7.2": Exercise(
-        "The cost of total error weighted by 1/c, over the least cost.",
+        "What is the ratio of the cost of total error weighted by 1/c to the least cost?",
         NUMBER,
         _factor,
         {
-            "inverse": "That is the least cost over the other one.",
-            "root": "That is the ratio of the roots: square it.",
+            "inverse": "That is the least cost divided by the other one.",
+            "root": "That is the ratio of the square roots. Square it.",
             "other": "Divide the two costs that are printed above the picture.",
         },
-        "The same accuracy was promised to each reader: the difference is a matter of method alone.",
+        "Each reader gets the required accuracy both times. Only the method makes the difference.",
     ),
     "7.3": Exercise(
-        "The change of the least cost when the targets of the cumulative counts are 20.2.",
+        "By how much does the least cost change when the targets of the cumulative counts are 20.2?",
         NUMBER,
         _change,
         {
-            "sign": "A looser target cannot make it dearer.",
-            "relative": "That is the change as a part of the cost. Multiply by the cost.",
+            "sign": "A looser target cannot raise the cost.",
+            "relative": "That is the relative change. Multiply it by the cost.",
             "total": "That is the new cost. How much has it changed?",
-            "other": "Add up the shares of the last sixteen targets, and take that part of one percent "
-            "of alpha; or solve again and subtract.",
+            "other": "Add up the shares of the last sixteen targets, and multiply the sum by one percent "
+            "of alpha. Or solve again and subtract.",
         },
-        "The prices say which readers make it dear: whom to ask whether they need it so exactly.",
+        "The prices show which targets raise the cost. Ask these readers whether they need this accuracy.",
     ),
 }

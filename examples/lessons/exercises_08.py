@@ -78,56 +78,57 @@ def _three(answer: Array) -> str | None:
 
 EXERCISES = {
     "8.1": Exercise(
-        "The largest gap p / d - 1 that the test lets pass.",
+        "What is the largest gap p / d - 1 that passes the test?",
         NUMBER,
         _allowed,
         {
-            "tolerance": "That is p - d. How much is it beside d?",
-            "ratio": "That is p / d. What has to be subtracted?",
-            "part": "That is p - d as a part of p.",
-            "other": "Let the test hold with equality, solve it for d, and compare p with that.",
+            "tolerance": "That is p - d. What is it relative to d?",
+            "ratio": "That is p / d. Subtract one.",
+            "part": "That is p - d relative to p.",
+            "other": "Let the test hold with equality, solve it for d, and compare p with d.",
         },
-        "The one in the formula makes it relative for large values and absolute for small ones: who writes "
-        "the error in millions of squared persons loses the digits.",
+        "The 1 in the formula makes the test relative for large values and absolute for small ones. If you "
+        "measure the error in millions of squared persons, you lose digits.",
     ),
     "8.2": Exercise(
-        "Times of A and B: A first by arithmetic mean, B by geometric mean shifted by 0.1.",
+        "Make up times of A and B: A wins by arithmetic mean, B by geometric mean shifted by 0.1.",
         matrix(None, 2),
         _means,
         {
-            "positive": "A time is above zero.",
-            "arithmetic": "A does not have the smaller arithmetic mean. One instance on which B is very slow "
-            "makes that.",
-            "geometric": "B does not have the smaller shifted mean. Let it be some times quicker on most "
-            "instances, by more than the shift hides.",
+            "positive": "Times must be positive.",
+            "arithmetic": "A does not have the smaller arithmetic mean. Add one instance on which B is very "
+            "slow.",
+            "geometric": "B does not have the smaller shifted mean. Make it several times quicker on most "
+            "instances, by differences larger than the shift.",
         },
-        "Both means are right. One asks how long all of it takes, the other how they compare as a rule.",
+        "Both means are right. One measures how long everything takes, the other how the solvers typically "
+        "compare.",
     ),
     "8.3": Exercise(
-        "A function of times and tau: the performance profile of each solver.",
+        "Write a function of times and tau that returns the performance profile of each solver.",
         FUNCTION,
         _tried,
         {
-            "shape": "Called with 8 x 5 times and a number it fails, or does not return five numbers.",
-            "nobody": "An instance on which all fail counts as solved by all: infinity is at most infinity.",
-            "all": "Instances on which all fail are left out. It is a part of all instances.",
-            "number": "That is the number of instances, not the part.",
-            "instances": "The best time is to be taken for each instance, over the solvers.",
-            "other": "For each solver: on which part of the rows is its time finite and at most tau "
+            "shape": "With 8 x 5 times and a number the function fails, or it does not return five numbers.",
+            "nobody": "An instance on which all fail counts as solved by all here: infinity <= infinity.",
+            "all": "This leaves out the instances on which all fail. Divide by the number of all instances.",
+            "number": "That is the number of instances, not the fraction.",
+            "instances": "Take the best time of each instance, over the solvers.",
+            "other": "For each solver: on what fraction of the rows is its time finite and at most tau "
             "times the least of the row?",
         },
-        "Failures need no charge: a profile that ends below one says how many there were.",
+        "Failures need no charge. A profile that ends below one shows how many there were.",
     ),
     "8.4": Exercise(
-        "Times of A, B, C: at tau = 2 A is above B, without C below.",
+        "Make up times of A, B, C: at tau = 2 A is above B, and without C it is below B.",
         matrix(None, 3),
         _three,
         {
-            "positive": "A time is above zero.",
-            "three": "With all three A is not above B at tau = 2. Where C is very quick, neither counts.",
+            "positive": "Times must be positive.",
+            "three": "With all three, A is not above B at tau = 2. Where C is very quick, neither counts.",
             "two": "Without C, B is not above A at tau = 2.",
         },
-        "A profile compares each solver with the best one there is. Of two solvers it speaks when it is "
-        "drawn for these two.",
+        "A profile compares each solver with the best one present. To compare two solvers, draw the profile "
+        "for these two only.",
     ),
 }

@@ -1,4 +1,4 @@
-"""Exercises of lesson 9: a stricter wish, two releases, all intervals together, orbits of cells."""
+"""Exercises of lesson 9: a stricter target, two releases, all intervals together, orbits of cells."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUERIES, CONFIDENCE = 420, 0.95  # in exercise 9.3
 
 @cache
 def _least(pyramid: float) -> float:
-    """The least rho of the lesson's wishes, with one for the pyramid."""
+    """The least rho for the targets of the lesson, with another one for the pyramid."""
     domain = {
         "county": {"range": [0, 12], "width": 1},
         "sex": {"values": ["F", "M"]},
@@ -116,58 +116,59 @@ def _counted(answer: float) -> str | None:
 
 EXERCISES = {
     "9.1": Exercise(
-        "The least rho with the pyramid within 30, over the one with 60.",
+        "What is the ratio of the least rho with the pyramid within 30 to the one with 60?",
         NUMBER,
         _dearer,
         {
-            "all": "That is the factor if all wishes are halved. Only one table is to be more exact.",
-            "inverse": "That is the old cost over the new one.",
-            "root": "That is the root: the factor of the noise, not of rho.",
-            "more": "That is what is added, as a part of the old cost.",
+            "all": "That is the factor if all targets are halved. Here only one table becomes more accurate.",
+            "inverse": "That is the old cost divided by the new one.",
+            "root": "That is the square root, the factor of the noise, not of rho.",
+            "more": "That is the increase relative to the old cost.",
             "other": "Write a second file with 'within: 30' for the pyramid, and divide the results of "
             "mmopt.budget(FILE).cost.",
         },
-        "A wish is dear as far as nothing else asks for the same. Before this one, the pyramid had less than "
-        "a fifth of the cost; now it has more than half.",
+        "A target costs little where other targets already require the same accuracy. Before, the pyramid "
+        "had less than a fifth of the cost. Now it has more than half.",
     ),
     "9.2": Exercise(
-        "The standard error of the best weighted mean of two answers.",
+        "What is the standard error of the best weighted mean of two answers?",
         NUMBER,
         _combined,
         {
-            "mean": "That is the plain mean. Give the more exact answer more weight.",
-            "later": "That is the second answer alone: the first one knows something too.",
+            "mean": "That is the plain mean. Give the more accurate answer more weight.",
+            "later": "That is the second answer alone. The first one has information too.",
             "variance": "That is a variance.",
             "linear": "Variances, not standard errors, fall as 1 / rho.",
-            "other": "Variances are proportional to 1 / rho. Weights of 1 / variance are best, and then the "
+            "other": "Variances are proportional to 1 / rho. Weights of 1 / variance are best. Then the "
             "inverses of the variances add up.",
         },
-        "It is that of one release with the sum of both: with the same strategy, waiting costs no "
-        "accuracy, as 1 / variance and rho both add up.",
+        "This equals the standard error of one release with the sum of both rho. With the same strategy, two "
+        "releases cost no accuracy, because 1 / variance and rho both add up.",
     ),
     "9.3": Exercise(
-        "How many standard errors make all 420 intervals hold with probability 95 %.",
+        "How many standard errors make all 420 intervals hold with probability 95 %?",
         NUMBER,
         _together,
         {
-            "single": "With that one interval holds with 95 %: of 420, some 21 miss.",
+            "single": "With that, one interval holds with 95 %, so about 21 of 420 miss.",
             "side": "An interval can miss to either side.",
             "wide": "That is wide enough, and wider than needed.",
-            "other": "The probability that some miss is at most the sum: how much may each have?",
+            "other": "The probability of at least one miss is at most the sum of the probabilities. How much "
+            "may each interval have?",
         },
-        "All together hold, for less than twice the width. (That the product of the probabilities is enough "
-        "for normal errors is a theorem of Šidák, 1967; it hardly gains anything.)",
+        "All intervals hold together, for less than twice the width. (For normal errors the product of the "
+        "probabilities is enough, by a theorem of Šidák, 1967. It hardly gains anything.)",
     ),
     "9.4": Exercise(
-        "The number of orbits of persons.yaml with a query about women of 20 years.",
+        "How many orbits has persons.yaml with a query about women of 20 years?",
         NUMBER,
         _counted,
         {
-            "none": "That is as before. What can no longer be exchanged?",
-            "age": "20 and 21 are apart now. Does the query tell values of another attribute apart too?",
-            "sex": "The sexes are apart now. Does the query tell values of another attribute apart too?",
-            "other": "Count the classes of each attribute anew, and multiply.",
+            "none": "That is the old number. Which values can no longer be exchanged?",
+            "age": "20 and 21 are distinct now. Does the query distinguish values of another attribute too?",
+            "sex": "The sexes are distinct now. Does the query distinguish values of another attribute too?",
+            "other": "Count the classes of each attribute again, and multiply.",
         },
-        "Symmetry belongs to the whole workload: one query more, and there are more than twice as many.",
+        "Symmetry is a property of the whole workload: one more query more than doubles the orbits.",
     ),
 }

@@ -96,43 +96,43 @@ def _certificate(answer: mmopt.Program) -> str | None:
     return None
 
 
-GIVENS = "What is given is A, a matrix, and b, a vector, and they keep their names."
+GIVENS = "The data must be a matrix A and a vector b, with these names."
 
 EXERCISES = {
     "10.1": Exercise(
-        "The program that minimises the length of the misfit.",
+        "Write the program that minimises the length of the residual vector.",
         PROGRAM,
         _length,
         {
             "givens": GIVENS,
-            "square": "That is the square of the length. The best x is the same, the value is not.",
-            "other": "At its best x the value is not the length of the misfit. Which atom is a length?",
+            "square": "That is the square of the length. The best x is the same, but the value is not.",
+            "other": "At its best x the value is not the length of the residual. Which atom is a length?",
         },
         "Whether a text is accepted depends on how it is written, not only on what it means.",
     ),
     "10.2": Exercise(
-        "The program of the parabola that rises and has the least largest misfit.",
+        "Write the program of the increasing parabola with the least largest residual.",
         PROGRAM,
         _rising,
         {
             "givens": GIVENS,
-            "free": "That is the least largest misfit of all parabolas: the limits make no difference.",
-            "falling": "These values fall. Which of two neighbours is to be the smaller one?",
-            "other": "Another optimum. Minimise max(abs(A @ x - b)) subject to one line for neighbours.",
+            "free": "That is the least largest residual of all parabolas. The constraints have no effect.",
+            "falling": "These values decrease. Which of two neighbours must be the smaller one?",
+            "other": "Its optimum is wrong. Minimise max(abs(A @ x - b)) with a constraint on neighbours.",
         },
-        "A linear program, though it was written with a maximum of absolute values.",
+        "This is a linear program, although you wrote it with a maximum of absolute values.",
     ),
     "10.3": Exercise(
-        "The program of least absolute values with a certificate that has no gap.",
+        "Write the program of least absolute values with a certificate that has no gap.",
         PROGRAM,
         _certificate,
         {
             "givens": GIVENS,
-            "lines": "Objective and limits are to stay as they are: only the certificate changes.",
-            "none": "There is no section 'certificate' in it.",
-            "loose": "It holds, with a gap. z @ b = -z @ r is at most sum(abs(r)) where no |z_i| is above 1.",
-            "false": "Feasible points are below it, as mmopt.testing.check_program shows.",
+            "lines": "Change only the certificate. The objective and the constraints must stay.",
+            "none": "The program has no section 'certificate'.",
+            "loose": "The bound holds but has a gap. z @ b = -z @ r <= sum(abs(r)) if no |z_i| exceeds 1.",
+            "false": "Some feasible points are below the bound, as mmopt.testing.check_program shows.",
         },
-        "Projected and scaled, every price proves a bound, and those of the optimum prove the optimum.",
+        "After projection and scaling any prices prove a bound, and the optimal prices prove the optimum.",
     ),
 }
