@@ -60,6 +60,20 @@ def _change(answer: float) -> str | None:
     return "other"
 
 
+def _sharpness(answer: float) -> str | None:
+    cells, targets = W.shape[1], len(W)
+    if is_near(answer, (cells + targets) / 0.001):
+        return None
+    for kind, value in (
+        ("cells", cells / 0.001),
+        ("targets", targets / 0.001),
+        ("inverse", 0.001 / (cells + targets)),
+    ):
+        if is_near(answer, value):
+            return kind
+    return "other"
+
+
 EXERCISES = {
     "7.1": Exercise(
         "What is the least cost alpha at which noise of one variance on the counts meets all targets?",
@@ -97,5 +111,17 @@ EXERCISES = {
             "of alpha. Or solve again and subtract.",
         },
         "The prices show which targets raise the cost. Ask these readers whether they need this accuracy.",
+    ),
+    "7.4": Exercise(
+        "From which t on does the theory promise an alpha within 0.001 of the optimum?",
+        NUMBER,
+        _sharpness,
+        {
+            "cells": "These are the constraints of the cells. The targets are constraints, too.",
+            "targets": "These are the constraints of the targets. The cells have constraints, too.",
+            "inverse": "That is the other way round: the gap is the number of constraints over t.",
+            "other": "The gap is 48 / t. Set it to 0.001 and solve for t.",
+        },
+        "For ten times the accuracy t has to be ten times as large: one more step of fitness_barrier.",
     ),
 }

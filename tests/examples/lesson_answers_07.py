@@ -9,4 +9,5 @@ ANSWERS: dict[str, tuple[list[Any], dict[str, Any]]] = {
         [-0.00058, -0.21 * 0.01 * 0.2765],
         {"sign": 0.00058, "relative": -0.0021, "total": 0.276, "other": 1.0},
     ),
+    "7.4": ([48_000], {"cells": 16_000, "targets": 32_000, "inverse": 0.001 / 48, "other": 1000}),
 }
