@@ -33,14 +33,14 @@ def test_python_lines_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.chdir(tmp_path)
     Path("ages.yaml").write_text(blocks("yaml")[0], encoding="utf-8")
     names: dict[str, Any] = {"people": {"sex": ["Female", "Male", "Male"], "age": [17, 40, 90]}}
-    shown, first, second = blocks("python")
+    first, shown, second = blocks("python")
+    exec(first, names)
+    assert len(names["r"]) == 8 + 4 and Path("answers", "answers.csv").exists()
+    assert names["r"].manifest["privacy"]["epsilon"] == pytest.approx(1.0)
     assert len(shown.splitlines()) <= 10
     with redirect_stdout(StringIO()) as printed:
         exec(shown, names)
     assert [printed.getvalue()] == blocks("text") and Path("strategy.svg").exists()
-    exec(first, names)
-    assert len(names["r"]) == 8 + 4 and Path("answers", "answers.csv").exists()
-    assert names["r"].manifest["privacy"]["epsilon"] == pytest.approx(1.0)
     exec(second, names)
     solution = names["s"]
     assert rounded(solution.objective, 7, up=False) == "-5.289681"
