@@ -54,11 +54,11 @@ def test_what_is_no_release(tmp_path, folder):
     none = tmp_path / "none"
     assert refusal(none) == f"there is no folder '{none}'{HINT}"
     none.mkdir()
-    assert refusal(none) == f"'{none}' is no release: it has no manifest.json{HINT}"
+    assert refusal(none) == f"'{none}' is not a release: it has no manifest.json{HINT}"
     twice = (b'{"format": 1, "format": 2}', b'{"a": {"b": 1, "b": 1}}', b'{"a": NaN}', b'{"a": -1e400}')
     for text in (b"{", b"\xff", *twice, b"[" * 200_000, b"[" * 150 + b"]" * 150):
         (none / "manifest.json").write_bytes(text)
-        assert refusal(none) == f"'{none}/manifest.json' is no manifest of a release{HINT}"
+        assert refusal(none) == f"'{none}/manifest.json' is not the manifest of a release{HINT}"
     for text, kind in (("[]", "None"), ('{"format": "mmopt release 4"}', "'mmopt release 4'")):
         (none / "manifest.json").write_text(text)
         assert refusal(none) == (
@@ -91,7 +91,7 @@ def test_a_manifest_with_other_values(again, subtests):
         with subtests.test(f"{key}, {value}"):
             folder = again()
             changed(folder, **{key: value})
-            assert refusal(folder) == f"'{folder}/manifest.json' is no manifest of a release{HINT}"
+            assert refusal(folder) == f"'{folder}/manifest.json' is not the manifest of a release{HINT}"
 
 
 def test_the_accuracy_that_was_asked_for_is_compared_with_the_workload(tmp_path):
@@ -144,7 +144,7 @@ def test_what_was_declared_of_rows_is_in_the_manifest_and_is_compared(tmp_path):
     assert "contradicts itself: rows rules age missing is 'refuse' by" in refusal(folder, described)
     for wrong in (3, {}, {"rules": 1, **declared}, {"rules": {"a": {}}, **declared}):
         changed(folder, rows=wrong)
-        assert refusal(folder) == f"'{folder}/manifest.json' is no manifest of a release{HINT}"
+        assert refusal(folder) == f"'{folder}/manifest.json' is not the manifest of a release{HINT}"
 
 
 def test_a_release_of_the_format_before_loads_with_its_words(tmp_path):
@@ -205,7 +205,7 @@ def test_a_file_that_was_changed_or_lost_is_named(again, subtests):
             )
             path.unlink()
             assert refusal(folder) == (
-                f"'{folder}' is not whole: its manifest lists {name}, which cannot be read\n"
+                f"'{folder}' is incomplete: its manifest lists {name}, which cannot be read\n"
                 "  copy the folder again from where it was released"
             )
 

@@ -79,14 +79,14 @@ def test_a_warning_says_what_to_change(subtests: pytest.Subtests) -> None:
         (
             "scs",
             {"max_iterations": 20},
-            r"stopped at the iteration limit of 20: the gap is [\d.]+e-\d\d, 1e-04 was asked for; allow "
-            r"more, or ask for a tolerance of \de-\d\d; before its repair the point missed constraint "
+            r"stopped at the iteration limit of 20: the gap is [\d.]+e-\d\d, 1e-04 was requested; allow "
+            r"more, or ask for a tolerance of \de-\d\d; before its repair the point violated constraint "
             r"'sensitivity' \(cell \d+\) by [\d.]+e-\d\d",
         ),
         (
             "scs",
             {"max_iterations": 1},
-            r"stopped at the iteration limit of 1: the gap is 1\.0e\+00, 1e-04 was asked for; "
+            r"stopped at the iteration limit of 1: the gap is 1\.0e\+00, 1e-04 was requested; "
             "allow more(; before .*)?",
         ),
         (
@@ -98,7 +98,7 @@ def test_a_warning_says_what_to_change(subtests: pytest.Subtests) -> None:
         (
             "clarabel",
             {"tolerance": 1e-15},
-            r"clarabel got no further: the gap is [\d.]+e-1\d, 1e-15 was asked for; try another solver "
+            r"clarabel got no further: the gap is [\d.]+e-1\d, 1e-15 was requested; try another solver "
             r"\(scs, cvxopt, sdpa\), or ask for a tolerance of \de-1\d",
         ),
     ]:
@@ -286,5 +286,8 @@ def test_a_status_in_words() -> None:
     assert str(status) == "time limit; feasible (before repair off by 3.1e-05)"
     status = Status("gap reached", False, 0.0, True, "")
     assert str(status) == "gap reached; not feasible (before repair off by 0.0e+00)"
-    words = "gap reached; feasible (before it was moved inside, a line was off by more than its terms)"
+    words = (
+        "gap reached; feasible (before it was moved inside, a constraint was violated by more than the "
+        "size of its terms)"
+    )
     assert str(Status("gap reached", True, 1.2, True, "")) == words

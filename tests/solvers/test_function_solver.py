@@ -46,7 +46,7 @@ def test_a_linear_program_by_a_function_that_says_what_it_takes() -> None:
     with pytest.raises(UnsuitableError) as error:
         solve(PREFIX, "l2_strategy", solver=simplex)
     assert str(error.value) == (
-        "'l2_strategy' does not work with own_solvers:simplex: it must have the psd cone\n"
+        "'l2_strategy' does not work with own_solvers:simplex: it lacks the psd cone\n"
         "  these have it: clarabel, scs, cvxopt, sdpa"
     )
 
@@ -116,7 +116,7 @@ def test_nonsense_is_named_with_what_was_returned(subtests: pytest.Subtests) -> 
         (lambda problem: ("abc", None), f"returned 'abc' {COLUMNS}"),
         (lambda problem: ([[1.0], [2.0, 3.0]], 1), f"returned a list of 2 {COLUMNS}"),
         (lambda problem: (np.ones(3) * 1j, 1), f"returned a ndarray {COLUMNS}"),
-        (shaped(y=[0, 0, math.nan, 0, math.inf, 0]), "returned y[2] = nan; 2 of 6 are no finite numbers"),
+        (shaped(y=[0, 0, math.nan, 0, math.inf, 0]), "returned y[2] = nan; 2 of 6 are not finite numbers"),
         (shaped(status=1), "returned 1 as status, which is a text"),
         (shaped(iterations=-3), "returned -3 as iterations, which is a whole number"),
         (shaped(x=None, status="solved"), f"returned None {COLUMNS}"),
@@ -202,7 +202,7 @@ def test_names_that_lead_nowhere(subtests: pytest.Subtests, tmp_path: Path) -> N
         (
             "lacking:one",
             "the module 'lacking' of the solver 'lacking:one' cannot be imported: "
-            "No module named 'no_such_library'\n  install what it needs beside mmopt",
+            "No module named 'no_such_library'\n  install what it needs in mmopt's environment",
         ),
         (
             "here:picky",
