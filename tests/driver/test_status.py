@@ -238,8 +238,8 @@ def test_options_that_are_refused(subtests: pytest.Subtests) -> None:
             (
                 "l2_strategy",
                 {option: 3},
-                f"'l2_strategy' is of class 'convex', which has no option '{option}'\n  it belongs to class "
-                f"{classes}",
+                f"'l2_strategy' is of class 'convex', which has no option '{option}'\n  it is an option of "
+                f"class {classes}",
             )
             for option, classes in (
                 ("starts", "rank and smooth"),
@@ -276,8 +276,7 @@ def test_a_cone_that_the_solver_lacks_is_named() -> None:
         with pytest.raises(SolverError) as refused:
             solve(Workload.from_matrix(np.tri(3)), program, solver=solver)
         assert str(refused.value) == (
-            f"'{program}' does not work with {solver}: it must have the {cone} cone\n"
-            f"  these have it: {others}"
+            f"'{program}' does not work with {solver}: it lacks the {cone} cone\n  these have it: {others}"
         )
 
 
