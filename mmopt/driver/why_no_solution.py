@@ -722,7 +722,7 @@ def explain_failure(
     if last.stop == Stop.UNBOUNDED:
         return UndecidedError(
             f"not decided: {solver} says that '{instance.program.name}' is unbounded ({last.raw}), and no "
-            "feasible point was found from which the objective improves without end",
+            "point that satisfies every constraint was found from which the objective improves without end",
             hint="bound the variables, check the sign of the objective, or try another solver",
         )
     return _missed_error(instance, solver, last, point)

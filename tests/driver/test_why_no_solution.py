@@ -238,7 +238,7 @@ def test_a_named_conflict_has_no_line_of_another() -> None:
             + (f"{names[-1]} {PAIR}")
         )
         assert hint.startswith(
-            "  relax one of them or leave it out; other constraints may conflict too (a point"
+            "  relax one of them or leave it out; other constraints may conflict too (a nearby point"
         )
     for kept, is_one in ((lines[:2], False), (lines[1:3], False), (lines[:3:2], False), (lines[:3], True)):
         instance = bind(Program.parse(vector(*kept)), WORKLOAD)
@@ -246,7 +246,7 @@ def test_a_named_conflict_has_no_line_of_another() -> None:
         assert nearest is not None and (nearest.reach > 0, nearest.is_minimal) == (is_one, is_one)
     assert nearest is not None
     early = infeasible_error(instance, replace(nearest, is_minimal=False))
-    assert "\n  relax some of them or leave them out (a point" in str(early)
+    assert "\n  relax some of them or leave them out (a nearby point" in str(early)
 
 
 def test_queries_go_by_their_labels(tmp_path: Any) -> None:
@@ -310,8 +310,8 @@ def test_a_solver_that_is_wrong_is_not_believed() -> None:
     )
     lines = told(vector("low: u >= 1", "high: u <= 2"), "unbounded").splitlines()
     assert lines[0] == (
-        "not decided: solver says that 'own' is unbounded (Whatever), and no feasible point was found from "
-        "which the objective improves without end"
+        "not decided: solver says that 'own' is unbounded (Whatever), and no point that satisfies every "
+        "constraint was found from which the objective improves without end"
     )
 
 
