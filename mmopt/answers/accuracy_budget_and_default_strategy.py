@@ -625,7 +625,7 @@ def as_solution(strategy: object) -> Solution:
 #: Part of a half width by which a target is relaxed where savings are stated.
 WIDER = 0.1
 
-SHARES = "for the best strategy with Gaussian noise, from its multipliers"
+SHARES = "for the best Gaussian strategy, from its multipliers"
 _PROGRAM = "fitness_for_use"
 _ROOM = 1e-9  # relative: more than the error of roots, and than a variance on integers is below scale²
 

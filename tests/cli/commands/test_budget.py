@@ -82,7 +82,7 @@ def test_tables_and_files(run: Any, wishes: str, files: Path) -> None:
         "variance 400 yes",
         "group queries target share of cost 10 % wider saves",
         "query that binds share of cost 10 % wider saves",
-        "shares and savings: for the best strategy with Gaussian noise, from its multipliers",
+        "shares and savings: for the best Gaussian strategy, from its multipliers",
     ):
         assert words in shown, words
     assert "allowed" not in shown and "privacy cost" not in shown
@@ -102,7 +102,7 @@ def test_other_noise_and_other_neighbours_have_no_bounds_on_savings(
         (files / wishes).write_text(text, encoding="utf-8")
         done = run("budget", wishes, *options)
         assert "share of cost" in done.out and "wider saves" not in done.out, done
-        assert done.out.endswith("by its multipliers\nsavings: not known for this noise\n")
+        assert done.out.endswith("from its multipliers\nsavings: not known for this noise\n")
 
 
 def test_replaced_rows_have_no_bound(run: Any, wishes: str, files: Path) -> None:
