@@ -214,7 +214,7 @@ def test_refused_before_anything_starts(subtests: pytest.Subtests) -> None:
             patch.setattr(subprocess, "Popen", None)
             with pytest.raises(OptionError) as error:
                 compare(W, **arguments)
-            assert str(error.value).split(" (a program of your own")[0] == message
+            assert str(error.value).split(" (your own program")[0] == message
             with pytest.raises(
                 OptionError, match=r"^there is no option .tolerence.\n  did you mean .tolerance.\?"
             ):

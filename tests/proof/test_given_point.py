@@ -98,7 +98,7 @@ def test_points_that_are_refused(
             {"X": np.eye(4), "d": [1.0]},
             "the multiplier 'd' has shape (1,), expected finite numbers of shape (4,)",
         ),
-        ({"columns": np.ones(20), "X": 1}, f"the point has 'X' beside 'columns'{HINT}"),
+        ({"columns": np.ones(20), "X": 1}, f"the point has 'X' in addition to 'columns'{HINT}"),
         (
             np.ones(3),
             "the point has 3 columns; 'l2_strategy' is written with 20 columns and 40 rows\n"

@@ -53,7 +53,7 @@ def test_a_linear_program_by_a_function_that_says_what_it_takes() -> None:
 
 def test_the_example_of_the_reference_solves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lines after '::' in the docstring, as a module of the current folder."""
-    example = (conic_problem.__doc__ or "").split("::\n")[1].split("\n``mmopt.solve(")[0]
+    example = (conic_problem.__doc__ or "").split("::\n")[1].split("\nUse it as ``mmopt.solve(")[0]
     (tmp_path / "written_by_a_user.py").write_text(textwrap.dedent(example))
     monkeypatch.syspath_prepend(tmp_path)
     s = solve(PREFIX, separate("x", 2, maximize=True), solver="written_by_a_user:simplex")
@@ -77,7 +77,7 @@ def test_a_quadratic_objective_as_such() -> None:
     s = solve(PREFIX, separate("x**2", 2), solver=quadratic)
     assert s.gap is not None and s.gap <= 1e-6 and s.objective == pytest.approx(2 + 9 + 4 + 1, rel=1e-6)
     assert seen[0].P is not None and seen[0].cones.kinds == {"nonnegative"}
-    with pytest.raises(UnsuitableError, match="it must have the exponential cone"):
+    with pytest.raises(UnsuitableError, match="it lacks the exponential cone"):
         solve(PREFIX, separate("exp(x / 3)", 2), solver=quadratic)
 
 
