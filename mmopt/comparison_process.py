@@ -67,7 +67,7 @@ class Worker(subprocess.Popen[bytes]):
             )
         except OSError as error:
             self.words.close()
-            message = f"the process that solves cannot be started: {error.strerror}"
+            message = f"the solver process cannot be started: {error.strerror}"
             raise SolverError(message, hint=f"it is '{' '.join(command)}'") from None
         finally:
             child_end.close()

@@ -43,7 +43,7 @@ def _programs_of(package: Path) -> Path:
     places = " or ".join(f"'{folder}'" for folder in candidates)
     raise Error(
         f"the program files of mmopt were not found: expected *.program in {places}",
-        hint="reinstall mmopt, or keep 'programs/' beside 'mmopt/' in a checkout",
+        hint="reinstall mmopt, or keep 'programs/' next to 'mmopt/' in a checkout",
     )
 
 

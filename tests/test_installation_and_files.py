@@ -35,7 +35,7 @@ def test_a_sibling_without_programs_is_not_ours(tmp_path: Path) -> None:
     assert str(error.value) == (
         "the program files of mmopt were not found: expected *.program in "
         f"'{tmp_path / 'mmopt' / 'programs'}' or '{tmp_path / 'programs'}'\n"
-        "  reinstall mmopt, or keep 'programs/' beside 'mmopt/' in a checkout"
+        "  reinstall mmopt, or keep 'programs/' next to 'mmopt/' in a checkout"
     )
 
 

@@ -454,7 +454,7 @@ def at_privacy(
         isinstance(workload, Mapping) and workload and set(workload) <= set(PrivacyParameters.__annotations__)
     ):
         raise WorkloadError(
-            "a privacy stands where the workload is expected",
+            "a privacy was passed in place of the workload",
             hint="the privacy comes after it: accuracy(workload, privacy), release(data, workload, privacy)",
         )
     request = as_request(workload)
@@ -550,13 +550,13 @@ def accuracy(
 
     Parameters
     ----------
-    workload, privacy, neighbours, unit, program, givens, strategy : as for ``release``. Where every query has
-        a target, the targets set the noise, and no more is spent than they need; then no privacy is needed.
+    workload, privacy, neighbours, unit, program, givens, strategy : as for ``release``. If every query has a
+        target, the targets set the noise, only what they need is spent, and no privacy is required.
     solver, tolerance, time_limit, max_iterations, threads : as for ``solve``, for whatever is solved here.
     confidence : the confidence of the intervals.
-    refuse : whether targets that cost more than the privacy allows are refused, as a release does; else all
-        that it allows is spent, and ``errors`` shows which are missed.
-    solved : as for ``default_strategy``. say : called with each step that takes time, and what is chosen.
+    refuse : whether to refuse targets that cost more than the privacy allows, as a release does. Otherwise
+        all that it allows is spent, and ``errors`` shows which targets are missed.
+    solved : as for ``default_strategy``. say : called with each step that takes time, and with the choice.
 
     Raises
     ------
@@ -577,14 +577,18 @@ def accuracy(
     if strategy is not None:
         for name, value in {"program": program, "givens": givens, **options}.items():
             if value is not None:
-                raise OptionError(f"strategy is solved already, and {name} is for solving", hint="keep one")
+                raise OptionError(
+                    f"the strategy is already solved, and {name} is an option of a solve", hint="keep one"
+                )
         strategy = as_solution(strategy)
     elif program is not None:
         strategy = (partial(solving, givens=givens) if givens else solving)(
             request.workload, as_program(program)
         )
     elif givens:
-        raise OptionError("givens are of a program, and none is solved here", hint="name it: program=…")
+        raise OptionError(
+            "givens belong to a program, and no program is solved here", hint="name it: program=…"
+        )
     if strategy is not None:
         offer, misses = offer_and_misses(
             request.workload, strategy, request.privacy, request.neighbours, refuse=refuse
@@ -613,7 +617,7 @@ def as_solution(strategy: object) -> Solution:
         what = f"'{strategy}'" if isinstance(strategy, str | Path) else f"of type {type(strategy).__name__}"
         raise OptionError(
             f"strategy is {what}, expected a solution, or the file of a saved one",
-            hint="of a matrix, a Strategy or a baseline certify makes one: mmopt.certify(workload, 'haar')",
+            hint="certify makes one from a matrix, a Strategy or a baseline: mmopt.certify(workload, 'haar')",
         )
     return strategy
 
@@ -621,7 +625,7 @@ def as_solution(strategy: object) -> Solution:
 #: Part of a half width by which a target is relaxed where savings are stated.
 WIDER = 0.1
 
-SHARES = "of the best strategy with Gaussian noise, by its multipliers"
+SHARES = "for the best Gaussian strategy, from its multipliers"
 _PROGRAM = "fitness_for_use"
 _ROOM = 1e-9  # relative: more than the error of roots, and than a variance on integers is below scale²
 
@@ -643,8 +647,8 @@ class Budget(Tabular):
         half width is a target, for replaced rows, and where Gaussian noise on integers may need less than
         continuous noise.
     shares : (m,) shares of the cost of the best Gaussian noise, by query with noise; they sum to 1.
-    left_out : the number of queries without a wish. A release that answers them, too, spends on them, and may
-        miss wishes at this cost; where they have a wish as well, however wide, it misses none.
+    left_out : the number of queries without a target. A release that answers them too spends on them, and may
+        miss targets at this cost; where they have a target as well, however loose, it misses none.
     """
 
     choice: Choice
@@ -718,14 +722,14 @@ class Budget(Tabular):
         at = "" if not self.plan.delta else f" at delta {self.plan.delta:g}"
         noise = f"{'continuous ' if self.plan.rho is not None and self.delta else ''}{self.plan.law.name}"
         grade = self.fitness.bound_grade
-        bound = "none (known for variances, continuous noise and rows added or removed alone)"
+        bound = "none (only known for variances, continuous noise, and rows added or removed)"
         if self.bound is not None:
-            bound = f"{rounded(self.bound, 8, up=False)}   ({grade}: of every strategy with {noise} noise)"
+            bound = f"{rounded(self.bound, 8, up=False)}   ({grade}: for every strategy with {noise} noise)"
         gap = [] if self.gap is None else [("gap", rounded(self.gap, 2, up=True, layout="e"))]
         cost = f"{self.unit} = {rounded(str(self.cost), 8, up=True)}{at}"
         left_out = (
-            f"{counted(self.left_out, 'query')} without a wish: a release that answers them too may miss "
-            "wishes at this budget; give them a wish as well, however wide"
+            f"{counted(self.left_out, 'query')} without a target: a release that answers them too may miss "
+            "targets at this budget; give them a target as well, however loose"
         )
         return [
             ("least found", cost),
@@ -743,7 +747,7 @@ class Budget(Tabular):
         is_bounded = self.bound is not None and plan.rho is not None and self.fitness.bound_grade == "proved"
         remark = f"shares and savings: {SHARES}"
         if not is_bounded:
-            remark = f"shares: {SHARES}\nsavings: not known for the noise chosen"
+            remark = f"shares: {SHARES}\nsavings: not known for this noise"
         return [
             accuracy_by_group(plan, 0.95),
             shares_by_group(plan, shares, self.savings(groups) if is_bounded else None),
@@ -785,8 +789,8 @@ def budget(
 
     Parameters
     ----------
-    workload : one whose queries have targets (``max_variance``, ``within``); queries without are left out,
-        and counted (``Budget.left_out``).
+    workload : one whose queries have targets (``max_variance``, ``within``). Queries without a target are
+        left out, and counted (``Budget.left_out``).
     delta : for epsilon at this delta, with the better of both noises. pure : for epsilon alone, with Laplace
         noise. By default the kind of the privacy that a workload file states, or rho.
     solved, say : as for ``default_strategy``.
@@ -810,7 +814,7 @@ def budget(
             raise
         raise PrivacyError(
             f"no epsilon up to {MOST_COST:g} meets the targets: {error.message}",
-            hint="ask for less: larger values of within or max_variance",
+            hint="loosen the targets: larger values of within or max_variance",
         ) from None
     solutions = (offer.solution for offer in (choice.best, *choice.others))
     fitness = next((solution for solution in solutions if solution.program == _PROGRAM), None)
@@ -844,7 +848,7 @@ def _targeted(workload: Workload) -> Workload:
     if not blocks:
         raise WorkloadError(
             "no query says how accurate its answer must be, so there is nothing to find a budget for",
-            hint="write 'within: 50' (counts, at 95 %) or 'max_variance: 600' beside the queries",
+            hint="add 'within: 50' (counts, at 95 %) or 'max_variance: 600' to the queries",
         )
     return replace(workload, blocks=tuple(blocks))
 

@@ -131,7 +131,7 @@ def billed(
         for option, given in (("data set", data_set), ("part", part)):
             if given is not None:
                 raise OptionError(
-                    f"the {option} is given, and there is no ledger to which it is a name",
+                    f"the {option} is given without a ledger",
                     hint="name the ledger with --ledger FILE (ledger= in Python), or leave it out",
                 )
         return None
@@ -153,7 +153,7 @@ def data_set_name(data: object, table: str | None) -> str:
         if name:
             return name
     raise OptionError(
-        "a release that is charged to a ledger names its data set, and this table has no name",
+        "a release charged to a ledger needs the name of its data set, and this table has no name",
         hint="say which it is: --data-set NAME (data_set= in Python)",
     )
 
@@ -169,7 +169,7 @@ def charged(bill: Bill | None, plan: Plan, origin: Mapping[str, Any]) -> Iterato
         return
     file = str(origin.get("workload_file", {}).get("name", ""))
     # Until it is known here what the ledger committed.
-    doubt = f"it may be that the release was charged: 'mmopt ledger show {bill.path}' says what is spent"
+    doubt = f"the release may have been charged: 'mmopt ledger show {bill.path}' says what is spent"
     with last_words(doubt) as words, uninterrupted():
         try:
             charge = bill.spend(str(plan.neighbours), plan.rho, plan.epsilon, file, plan.workload.hash)
@@ -288,7 +288,7 @@ class Release(Answered):
         rows = self.numbers(queries)
         if self.plan is None:
             raise OptionError(
-                "a release that was loaded from its folder does not hold its queries, which covariances need",
+                "a release loaded from its folder does not contain its queries, which covariances need",
                 hint="load it with them: mmopt.load_release(folder, workload=Workload.load(file))",
             )
         return covariance(self.plan, rows)
@@ -424,7 +424,7 @@ def release(
 ) -> Release:
     """Answer a workload on a table with differential privacy.
 
-    Whatever can be refused without the rows is refused before they are read, all else before a ledger is
+    All checks that do not need the rows run before the rows are read, and all others before a ledger is
     charged. The answers' errors are those of ``mmopt.accuracy`` with the same arguments. A ledger is charged
     once the rows are counted, before noise is drawn; from then on every error says what was spent, and
     Ctrl-C, which until then spends nothing, waits for the noise.
@@ -453,7 +453,7 @@ def release(
     ledger : a ``Ledger`` or its file; simulated noise is checked against it and spends nothing.
     data_set : its name in the ledger; by default that of the table asked for, or of the file up to its first
         dot. part : a value of the ledger's partition: its rows alone are counted, and its account is charged.
-    anyway : whether to release where an accuracy wish will be missed; else that is refused before a row is
+    anyway : whether to release where an accuracy target will be missed; else that is refused before a row is
         read, unless the noise is simulated.
 
     Raises
@@ -561,7 +561,7 @@ def prepare(
     anyway: bool = False,
     say: Callable[[str], None] | None = None,
 ) -> PreparedRelease:
-    """The order of every release up to its rows: bill, columns, plan, wishes, what the ledger would refuse.
+    """The order of every release up to its rows: bill, columns, plan, targets, what the ledger would refuse.
 
     options : as ``data_vector`` takes them. is_given : whether the solution comes from elsewhere, and its
     claims stay out of the manifest. say : called with ``words_in_rho``. Errors as ``release``.
@@ -580,12 +580,12 @@ def prepare(
     wanted = wishes_and_missed(planned.plan)
     missed = unmet_words(planned.plan.workload.groups(), wanted)
     if missed and not (anyway or planned.plan.absolute):
-        free = "" if all(wanted) else " (less, where every entry has one, however wide)"
+        free = "" if all(wanted) else " (less, if every entry has one, however loose)"
         raise PrivacyError(
-            f"at this privacy accuracy wishes are missed by {missed}",
+            f"at this privacy accuracy targets are missed by {missed}",
             hint="no row was read, nothing is spent. 'mmopt accuracy' shows by how much, and 'mmopt budget' "
-            f"what the wishes need{free}: ask for less, allow more, or release all the same with --anyway "
-            "(anyway=True in Python)",
+            f"what the targets need{free}: loosen the targets, allow more privacy, or release anyway with "
+            "--anyway (anyway=True in Python)",
         )
     if bill is not None:
         if say is not None and (words := words_in_rho(bill, planned)):

@@ -77,11 +77,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise ResultError(f"there is no folder '{folder}'", hint=HINT)
     if not (folder / MANIFEST_FILE).is_file():
-        raise ResultError(f"'{folder}' is no release: it has no {MANIFEST_FILE}", hint=HINT)
+        raise ResultError(f"'{folder}' is not a release: it has no {MANIFEST_FILE}", hint=HINT)
     try:
         manifest = parse_json((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        raise ResultError(f"'{folder / MANIFEST_FILE}' is no manifest of a release", hint=HINT) from None
+        raise ResultError(f"'{folder / MANIFEST_FILE}' is not the manifest of a release", hint=HINT) from None
     kind = manifest.get("format") if isinstance(manifest, dict) else None
     if kind not in FORMATS:
         raise ResultError(
@@ -94,7 +94,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     try:
         _check_values(manifest)
     except (*UNREADABLE, OptionError):
-        raise ResultError(f"'{folder / MANIFEST_FILE}' is no manifest of a release", hint=HINT) from None
+        raise ResultError(f"'{folder / MANIFEST_FILE}' is not the manifest of a release", hint=HINT) from None
     return dict(manifest)
 
 
@@ -134,7 +134,7 @@ def _check_files(folder: Path, manifest: Mapping[str, Any]) -> None:
             digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
         except (OSError, ValueError):  # also of a name that no file can have
             raise ResultError(
-                f"'{folder}' is not whole: its manifest lists {name}, which cannot be read",
+                f"'{folder}' is incomplete: its manifest lists {name}, which cannot be read",
                 hint="copy the folder again from where it was released",
             ) from None
         if "sha256" in entry and digest != entry["sha256"]:
@@ -279,7 +279,7 @@ def plan_and_unchecked(
         facts, allowed = _facts_of_answers(manifest, answers), _allowed_figures(manifest, answers)
         of_solution, of_workload = ({}, {}) if solution is None else _facts_of_solution(manifest, solution)
     except (*UNREADABLE, Error):
-        raise ResultError(f"'{folder / MANIFEST_FILE}' is no manifest of a release", hint=HINT) from None
+        raise ResultError(f"'{folder / MANIFEST_FILE}' is not the manifest of a release", hint=HINT) from None
     if manifest["format"] == FORMATS[0]:  # whose words were others
         facts = {name: facts[name] for name in ("format", "private", "workload", "accuracy")}
         allowed = {}
@@ -579,8 +579,8 @@ def _plan_again(
     expected = manifest["workload"]["hash"]
     if workload.hash != expected:
         raise ResultError(
-            f"'{folder}' answers another workload: its hash is {expected[:16]}…, that of the one given is "
-            f"{workload.hash[:16]}…",
+            f"'{folder}' answers another workload: its hash is {expected[:16]}…, the hash of the given one "
+            f"is {workload.hash[:16]}…",
             hint="give the workload that was released",
         )
     if solution is None:

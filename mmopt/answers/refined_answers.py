@@ -609,13 +609,13 @@ def _refined(
     """``refine``, within its time limit."""
     if release.plan is None:
         raise OptionError(
-            "a release that was loaded from its folder does not hold its queries, which refining needs",
+            "a release loaded from its folder does not contain its queries, which refining needs",
             hint="load it with them: mmopt.load_release(folder, workload=Workload.load(file))",
         )
     if totals is None and "known" in release.manifest:
         totals = {one["of"]: one["value"] for one in release.manifest["known"]["totals"]}
     if "refined" in release.manifest:
-        raise OptionError("the release is refined already", hint="refine the release that it was made from")
+        raise OptionError("the release is already refined", hint="refine the release that it was made from")
     task = _task(release, totals, whole)
     matrix, fixed, tables = task.matrix, task.fixed, task.tables
     errors = units_of(np.asarray(release.answers["standard_error"], dtype=float))
@@ -768,7 +768,7 @@ def _fixed_totals(release: "Release", totals: Totals | None, queries: Rows, ever
         name = "all rows" if query is None else f"'{query}'" if isinstance(query, str) else f"query {query}"
         if isinstance(query, bool) or not isinstance(query, str | Integral | None):
             raise OptionError(
-                f"a total is given of {query!r}, expected a query's label or number, or None for all rows"
+                f"a total is given for {query!r}, expected a query's label or number, or None for all rows"
             )
         number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
         if not math.isfinite(number) or (query is None and not number.is_integer()):

@@ -32,10 +32,10 @@ from mmopt.errors import LAST_WORDS, Error
 from mmopt.limits import deadline, hard_limit
 
 EPILOG = (
-    "Results go to standard output, everything else to standard error. Exit status: 0 done; 1 a saved "
-    "result does not hold (verify); 2 a mistake in the input, named with its place; 70 a bug in mmopt; 130 "
-    "interrupted (solve and compare give what they have by then, a charged release is completed and says so, "
-    "all else gives nothing)."
+    "Results go to standard output, everything else to standard error. Exit status: 0 success; 1 a saved "
+    "result does not hold (verify); 2 an error in the input, reported with its place; 70 a bug in mmopt; 130 "
+    "interrupted. An interrupted solve or compare returns what it has so far. A release that was already "
+    "charged is completed, and says so. Other commands return nothing."
 )
 # Commands whose time limit is for all they do. In others it is for each of several solves, or tables are read
 # as well.
@@ -56,8 +56,8 @@ def build() -> typer.Typer:
         _group(
             LEDGER_COMMANDS,
             name="ledger",
-            help="Keep account of the privacy that releases of a data set spend.\n\n"
-            "Its file refuses to be overspent.",
+            help="Keep track of the privacy that releases of a data set spend.\n\n"
+            "A release that would exceed the total is refused.",
         )
     )
     return app

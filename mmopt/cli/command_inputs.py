@@ -42,7 +42,7 @@ def read_request(
     if Path(path).suffix.lower() in (".csv", ".tsv", ".parquet", ".duckdb", ".sqlite", ".db", ".gz"):
         raise OptionError(
             f"'{path}' looks like a table, and a workload file (.yaml) is expected",
-            hint="the workload file stands first: mmopt release WORKLOAD DATA",
+            hint="the workload file comes first: mmopt release WORKLOAD DATA",
         )
     request = load_request(path)
     return request if table is None else replace(request, table=replace(request.table, table=table))
@@ -85,7 +85,7 @@ def givens_for_all(texts: Sequence[str] | None, programs: Sequence[Program]) -> 
         if not (equals and name and value):
             raise OptionError(f"--given is '{text}', expected NAME=VALUE", hint="for example --given Q=haar")
         if name in values:
-            raise OptionError(f"the given '{name}' is passed twice", hint="keep one of them")
+            raise OptionError(f"data for '{name}' are passed twice", hint="keep one of them")
         values[name] = value if is_baseline(value) else _fitted(_value(name, value), declared.get(name, 0))
     return values
 
@@ -99,8 +99,7 @@ def _value(name: str, text: str) -> Array:
         return numbers(what, read_array(path, what) if is_file else float(text))
     except ValueError:
         raise OptionError(
-            f"the value '{text}' of the given '{name}' is no number, no baseline, and no .npy, .csv or "
-            ".npz file",
+            f"the value '{text}' for '{name}' is not a number, a baseline, or a .npy, .csv or .npz file",
             hint=suggest(text, baseline_words()),
         ) from None
 

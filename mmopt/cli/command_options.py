@@ -51,7 +51,7 @@ WorkloadOrNone = Annotated[
     Path | None,
     typer.Argument(
         metavar="[WORKLOAD]",
-        help="Workload file (YAML); none for a program without a workload's data.",
+        help="Workload file (YAML). Leave it out for a program that uses no workload.",
     ),
 ]
 DataFile = Annotated[
@@ -70,23 +70,23 @@ SavedStrategy = Annotated[
 ]
 QueriesFile = Annotated[
     Path | None,
-    typer.Option(metavar="FILE.csv", help="Write one row a query; an existing file is replaced."),
+    typer.Option(metavar="FILE.csv", help="Write one row per query; an existing file is replaced."),
 ]
 AccuracyChart = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Draw all half widths into a .svg or .png file. Needs mmopt[chart]."),
+    typer.Option(metavar="FILE", help="Plot all half widths to a .svg or .png file. Needs mmopt[chart]."),
 ]
 GapChart = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Draw gap against time and iterations into a .svg or .png file; an existing file is replaced. "
+        help="Plot the gap against time and iterations to a .svg or .png file; an existing file is replaced. "
         "Needs mmopt[chart].",
     ),
 ]
 LedgerFile = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger.")]
 DatabaseTable = Annotated[
-    str | None, typer.Option("--table", metavar="NAME", help="Table of a database with several.")
+    str | None, typer.Option("--table", metavar="NAME", help="Table to read, if the database has several.")
 ]
 Confidence = Annotated[float, typer.Option(metavar="P", help="Confidence of the intervals."), 0.95]
 OneProgram = Annotated[
@@ -102,17 +102,18 @@ ProgramName = Annotated[
     typer.Option(
         metavar="NAME|FILE",
         autocompletion=program_words,
-        help="Shipped program, or a path ending in .program. Default: at the file's privacy the one of least "
-        "predicted error, of both noises; without privacy l2_strategy, or fitness_for_use when every query "
-        "has a target.",
+        help="Shipped program, or a path ending in .program. Default: the one of least predicted error at "
+        "the file's privacy, for either noise. Without privacy: l2_strategy, or fitness_for_use if every "
+        "query has an accuracy target.",
     ),
 ]
 Given = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=VALUE",
-        help="A given of the program: a number, a baseline such as haar or 'hierarchical(branching=4)' "
-        "(mmopt baselines lists them), or a .npy, .csv or (of scipy.sparse) .npz file. May be repeated.",
+        help="Data for a name under the program's 'given': a number, a baseline such as haar or "
+        "'hierarchical(branching=4)' (mmopt baselines lists them), or a .npy, .csv or .npz file (.npz from "
+        "scipy.sparse). May be repeated.",
     ),
 ]
 SolverName = Annotated[
@@ -120,47 +121,50 @@ SolverName = Annotated[
     typer.Option(
         metavar="NAME",
         autocompletion=solver_words,
-        help="Solver; conic for any that is no kernel; also another that cvxpy finds installed, or "
-        "module:function, one of your own (python -m pydoc mmopt.solvers.conic_problem). Default: chosen "
-        "by the forecast of its time.",
+        help="A solver that mmopt or cvxpy knows; 'conic' for any except the kernels; or module:function for "
+        "your own (python -m pydoc mmopt.solvers.conic_problem). Default: the solver with the shortest "
+        "predicted time.",
     ),
 ]
 Tolerance = Annotated[
     float | None,
     typer.Option(
         metavar="GAP",
-        help="Proved gap asked for. Default: 1e-6, 1e-4 for a first-order solver, 1e-2 over cells that are "
-        "not listed.",
+        help="Proved gap to reach. Default: 1e-6, or 1e-4 for a first-order solver, or 1e-2 for domains too "
+        "large to list their cells.",
     ),
 ]
 TimeLimit = Annotated[
     float | None,
     typer.Option(
         metavar="SECONDS",
-        help="Stop the solver then, and keep the best point so far. What is not done a fifth of that and "
-        "two seconds later is given up.",
+        help="Stop the solver after this time, and keep the best point so far. Work that does not stop is "
+        "abandoned after another fifth of this time plus two seconds.",
     ),
 ]
 Iterations = Annotated[
     int | None,
     typer.Option(
-        metavar="N", help="Stop the solver after N iterations (a search: each start after N rounds)."
+        metavar="N", help="Stop the solver after N iterations (in a search: N rounds from each start)."
     ),
 ]
 Threads = Annotated[
-    int | None, typer.Option(metavar="N", help="Threads of the solver, where it has a setting.")
+    int | None, typer.Option(metavar="N", help="Threads for the solver, if it has such a setting.")
 ]
 Starts = Annotated[
-    int | None, typer.Option(metavar="N", help="Starts of a search (a program of class rank or smooth).")
+    int | None,
+    typer.Option(metavar="N", help="Number of starts of a search, for programs of class rank or smooth."),
 ]
-Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of a search's random starts. Default: 0.")]
+Seed = Annotated[
+    int | None, typer.Option(metavar="N", help="Seed for the random starts of a search. Default: 0.")
+]
 Arrays = Annotated[
     str | None,
-    typer.Option(metavar="LIBRARY", help="Library the kernel computes with: numpy, cupy, torch, torch:cuda."),
+    typer.Option(metavar="LIBRARY", help="Array library for the kernel: numpy, cupy, torch, torch:cuda."),
 ]
 NoReduce = Annotated[
     bool,
-    typer.Option("--no-reduce", help="Solve at full size, without the exact reductions."),
+    typer.Option("--no-reduce", help="Solve at full size, without exact reductions."),
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show what the solver prints, on stderr.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of tables.")]

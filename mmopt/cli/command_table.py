@@ -69,18 +69,20 @@ class Command:
 COMMANDS: Mapping[str, Command] = {
     "programs": Command(
         "programs:programs",
-        """List the programs that are shipped.""",
-        solvers=Annotated[bool, typer.Option("--solvers", help="Show which solver takes which program.")],
+        """List the shipped programs.""",
+        solvers=Annotated[bool, typer.Option("--solvers", help="Show which solver accepts which program.")],
         as_json=Json,
     ),
     "show": Command(
         "programs:show",
-        """Read back a release, or a saved solution.
+        """Read back a release or a saved solution.
 
-        Of the folder of a release: the first answers, the accuracy, what was chosen and the guarantee,
-        once its files are found to be those that its manifest lists, and its figures to follow from them;
-        and what of the manifest nothing there confirms. Of a saved solution: its figures as stated, and
-        its iterations; 'mmopt verify' checks them. 'mmopt explain PROGRAM' explains a program.
+        For a release folder, the files are first checked against the manifest, and the figures are
+        recomputed from the files. Then the first answers, their accuracy, the strategy and the guarantee
+        are printed, and a list of what the manifest says but the files cannot confirm.
+
+        For a saved solution, the stated figures and the iterations are printed. They are not checked
+        here: use 'mmopt verify'. To explain a program, use 'mmopt explain PROGRAM'.
         """,
         source=Annotated[
             str,
@@ -92,98 +94,107 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "explain": Command(
         "programs:explain",
-        """Explain a program, alone or for a workload.
+        """Explain a program, by itself or for a workload.
 
-        Its words and formulas, what it is given, its text, why it is convex; for a workload what it
-        becomes, its size and who can solve it; with a solution what its multipliers say. A program that
-        is not convex is explained too: the part to blame is marked.
+        Prints a description in words and formulas, the data it needs, its text, and the reason why it is
+        convex. With a workload: the problem it becomes, its size, and the solvers that accept it. With a
+        solution: what the multipliers mean. If a program is not convex, the part that breaks convexity
+        is marked.
         """,
         program=OneProgram,
         workload=Annotated[
             Path | None,
             typer.Argument(
-                metavar="[WORKLOAD]", help="Workload file: what the program becomes with its numbers."
+                metavar="[WORKLOAD]", help="Workload file: explain the problem for this workload."
             ),
         ],
         given=Given,
         solution=Annotated[
             Path | None,
-            typer.Option(metavar="FILE.npz", help="A saved solution: its multipliers and tight constraints."),
+            typer.Option(
+                metavar="FILE.npz", help="A saved solution: explain its multipliers and tight constraints."
+            ),
         ],
-        solve=Annotated[bool, typer.Option("--solve", help="Solve it first, and explain the solution too.")],
-        latex=Annotated[bool, typer.Option("--latex", help="A LaTeX document.")],
+        solve=Annotated[
+            bool, typer.Option("--solve", help="Solve the program first, then explain the solution too.")
+        ],
+        latex=Annotated[bool, typer.Option("--latex", help="Print a LaTeX document.")],
         formulas=Annotated[
-            bool, typer.Option("--formulas", help="The program's formulas alone, as a LaTeX block.")
+            bool, typer.Option("--formulas", help="Print only the formulas, as a LaTeX block.")
         ],
-        html=Annotated[bool, typer.Option("--html", help="An HTML page in one file.")],
+        html=Annotated[bool, typer.Option("--html", help="Print an HTML page in one file.")],
         out=Annotated[
             Path | None,
             typer.Option(
                 metavar="FILE",
-                help="Write there; .html, .tex, .txt or .json says the form. A file is replaced.",
+                help="Write to this file; .html, .tex, .txt or .json sets the format. An existing file is "
+                "replaced.",
             ),
         ],
         as_json=Json,
     ),
     "studio": Command(
         "programs:studio",
-        """Open a page to play with programs, in a browser on this machine.
+        """Try out programs on a page in your browser.
 
-        An editor that marks mistakes, the tree of each line with its curvature, solutions, multipliers to
-        choose, solvers side by side, a quiz. The text is never executed, and nothing is stored. It serves
-        until Ctrl-C; its address has a token, so pass it to nobody.
+        The page has an editor that marks mistakes, expression trees with curvature, solutions,
+        multipliers that you can set, a comparison of solvers, and a quiz. Program text is never executed,
+        and nothing is stored. The server runs on this machine until you press Ctrl-C. Its address
+        contains a secret token: do not share it.
         """,
         port=Annotated[
             int,
-            typer.Option(metavar="N", min=0, max=65535, help="Of 127.0.0.1; 0 takes a free one."),
+            typer.Option(metavar="N", min=0, max=65535, help="Port on 127.0.0.1; 0 picks a free one."),
             8347,
         ],
         only_print=Annotated[
-            bool, typer.Option("--no-browser", help="Print the address, and open no browser.")
+            bool, typer.Option("--no-browser", help="Print the address without opening a browser.")
         ],
     ),
     "init": Command(
         "workload_files:init",
-        """Draft a workload file from a table's columns, never its values.
+        """Draft a workload file from a table's columns, not its values.
 
-        What must come from public knowledge is asked for at a terminal, or stays open: FILL-IN, beside a
-        comment that says what belongs there. 'mmopt check' names those that are left.
+        Bins and values have to come from public knowledge. At a terminal you are asked for them. What
+        you leave open is marked FILL-IN, with a comment that says what belongs there. 'mmopt check' lists
+        the marks that remain.
         """,
         data=DataFile,
         out=Annotated[
             Path,
-            typer.Option(metavar="FILE.yaml", help="Write the draft there; it must not exist yet."),
+            typer.Option(metavar="FILE.yaml", help="Write the draft to this file, which must not exist yet."),
             Path("workload.yaml"),
         ],
         column=Annotated[
             list[str] | None,
             typer.Option(
                 metavar="NAME=FORM",
-                help="What is publicly known of a column, as the file writes it: 'age={range: [0, 100], "
-                "width: 5}', 'sex={values: [F, M]}'; or NAME=skip. May be repeated.",
+                help="What is publicly known about a column, written as in a workload file: 'age={range: "
+                "[0, 100], width: 5}', 'sex={values: [F, M]}'; or NAME=skip. May be repeated.",
             ),
         ],
         only=Annotated[
-            str | None, typer.Option(metavar="A,B", help="These columns alone, separated by commas.")
+            str | None, typer.Option(metavar="A,B", help="Use only these columns, separated by commas.")
         ],
         table=DatabaseTable,
         public=Annotated[
             bool,
             typer.Option(
-                "--public", help="The table is public: read its values too, and propose forms that hold them."
+                "--public",
+                help="The table is public: read its values too, and propose domains that cover them.",
             ),
         ],
         ask=Annotated[
             bool | None,
-            typer.Option("--ask/--no-ask", help="Ask for what is open. Default: at a terminal."),
+            typer.Option("--ask/--no-ask", help="Ask for what is missing. Default: only at a terminal."),
         ],
     ),
     "check": Command(
         "workload_files:check",
-        """Check a workload file, a table for it, or a program.
+        """Check a workload file, a table against it, or a program.
 
-        Of a file: its queries, domain and privacy. Of a table: its columns. Of a program: shapes,
-        curvature, weak duality.
+        Workload file: queries, domain and privacy. Table: column names and types. Program: shapes,
+        curvature and weak duality.
         """,
         target=Annotated[
             str,
@@ -194,24 +205,22 @@ COMMANDS: Mapping[str, Command] = {
         data=Annotated[
             str | None,
             typer.Argument(
-                metavar="[DATA]", help="Table, as of 'release': names and types of its columns are checked."
+                metavar="[DATA]", help="Table, as for 'release'; its column names and types are checked."
             ),
         ],
         table=DatabaseTable,
         cells=Annotated[
             bool,
-            typer.Option(
-                "--cells", help="Print the cells of the data vector in their order, and nothing else."
-            ),
+            typer.Option("--cells", help="Print only the cells, in the order of the data vector."),
         ],
         seed=Annotated[
             int | None,
-            typer.Option(min=0, metavar="N", help="Seed of a program's weak duality test. Default: fresh."),
+            typer.Option(min=0, metavar="N", help="Seed of the weak duality test. Default: fresh."),
         ],
         instances=Annotated[
             int | None,
             typer.Option(
-                min=1, metavar="N", help="Random workloads of a program's weak duality test. Default: 5."
+                min=1, metavar="N", help="Number of random workloads for the weak duality test. Default: 5."
             ),
         ],
         given=Given,
@@ -220,9 +229,9 @@ COMMANDS: Mapping[str, Command] = {
         "accuracy_release_simulate:accuracy",
         """Predict the accuracy of each answer, before any data is read.
 
-        At the file's privacy: a standard error and an interval's half width for each query: those of
-        'mmopt release' with the same file and options. Where every query has a target ('within' or
-        'max_variance') no more is spent than they need.
+        Prints the standard error of each query and the half width of its interval, at the file's privacy.
+        'mmopt release' with the same file and options has the same figures. If every query has an
+        accuracy target ('within' or 'max_variance'), only the privacy that the targets need is spent.
         """,
         workload=WorkloadFile,
         program=ProgramName,
@@ -239,19 +248,19 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "budget": Command(
         "accuracy_release_simulate:budget",
-        """Find the least privacy budget at which every accuracy wish holds.
+        """Find the least privacy budget that meets every accuracy target.
 
-        Wishes are 'within: 50' (counts, with 'confidence: 0.95') and 'max_variance: 600' beside the
-        queries. Queries without one are left out: a release that answers them too may miss wishes at this
-        budget. The kind of budget is that of the file's privacy, whatever its size: epsilon at its delta,
-        epsilon alone, or rho, as without any.
+        A target is written with its queries in the workload file: 'within: 50' (counts, with 'confidence:
+        0.95') or 'max_variance: 600'. Queries without a target are left out. A release that answers them
+        too may miss targets at this budget.
+
+        The budget has the same form as the file's privacy: epsilon at its delta, epsilon alone, or rho.
+        If the file has no privacy, it is rho.
         """,
         workload=WorkloadFile,
         delta=Annotated[
             float | None,
-            typer.Option(
-                metavar="D", help="Find epsilon at this delta. Default: that of the file's privacy."
-            ),
+            typer.Option(metavar="D", help="Find epsilon at this delta. Default: the delta in the file."),
         ],
         pure=Annotated[bool, typer.Option("--pure", help="Find epsilon alone (delta 0).")],
         out=QueriesFile,
@@ -264,10 +273,10 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "solve": Command(
         "strategies_and_reports:solve",
-        """Choose the best strategy, and prove how good it is.
+        """Find the best strategy, and prove how good it is.
 
-        At the file's privacy, where it has one: by default the strategy of least predicted error, of both
-        noises. Ctrl-C ends the solve and gives the best certified point so far.
+        If the file has privacy, the default is the strategy of least predicted error at that privacy, for
+        Gaussian or Laplace noise. Ctrl-C stops the solve and returns the best certified point so far.
         """,
         workload=WorkloadOrNone,
         program=ProgramName,
@@ -281,8 +290,9 @@ COMMANDS: Mapping[str, Command] = {
             str | None,
             typer.Option(
                 metavar="NAME|FILE",
-                help="Search from this strategy alone: a baseline such as haar (mmopt baselines lists them), "
-                "a .npy or .csv file, or a saved solution (.npz). For programs of class rank or smooth.",
+                help="Start the search from this strategy only: a baseline such as haar (mmopt baselines "
+                "lists them), a .npy or .csv file, or a saved solution (.npz). For programs of class rank or "
+                "smooth.",
             ),
         ],
         starts=Starts,
@@ -293,12 +303,12 @@ COMMANDS: Mapping[str, Command] = {
             bool | None,
             typer.Option(
                 "--derive/--no-derive",
-                help="Read a proved bound off the program's own lines, without its certificate. By default "
-                "where no certificate proves one.",
+                help="Derive a proved bound from the objective and constraints, without the certificate. "
+                "Default: only if no certificate proves a bound.",
             ),
         ],
         dry_run=Annotated[
-            bool, typer.Option("--dry-run", help="Show sizes, cones, solvers and forecasts; solve nothing.")
+            bool, typer.Option("--dry-run", help="Show sizes, cones, solvers and forecasts, without solving.")
         ],
         out=Annotated[
             Path | None,
@@ -308,8 +318,8 @@ COMMANDS: Mapping[str, Command] = {
             Path | None,
             typer.Option(
                 metavar="FILE.csv",
-                help="Write one row for each iteration: objective, bound, residuals, seconds, and whether it "
-                "is certified or the solver's own count; an existing file is replaced.",
+                help="Write one row per iteration: objective, bound, residuals, seconds, and whether the "
+                "figures are certified or reported by the solver. An existing file is replaced.",
             ),
         ],
         chart=GapChart,
@@ -317,8 +327,8 @@ COMMANDS: Mapping[str, Command] = {
             bool,
             typer.Option(
                 "--trace",
-                help="Show the way from the text to the answer as a tree: lines, numbers, reductions, cones, "
-                "solvers, repair, judge, with sizes and seconds.",
+                help="Show the path from text to answer as a tree: constraints, data, reductions, cones, "
+                "solvers, repair and evaluation, with sizes and seconds.",
             ),
         ],
         trace_page=Annotated[
@@ -326,22 +336,21 @@ COMMANDS: Mapping[str, Command] = {
             typer.Option(
                 "--trace-page",
                 metavar="FILE.html",
-                help="Write this tree as an HTML page, its branches to be opened; an existing file is "
-                "replaced.",
+                help="Write this tree as an HTML page with branches that open. An existing file is replaced.",
             ),
         ],
         as_json=Json,
         verbose=Annotated[
             bool,
-            typer.Option("--verbose", help="Show the iterations; on stderr what the solver prints."),
+            typer.Option("--verbose", help="Show the iterations, and on stderr what the solver prints."),
         ],
     ),
     "export": Command(
         "programs:export",
-        """Write the compiled problem into a file for other programs.
+        """Write the compiled problem to a file for other software.
 
-        It is not reduced, and in its own units. A comment says which column is which variable. A point
-        found elsewhere is judged by mmopt certify --point.
+        The problem is neither reduced nor rescaled. A comment maps columns to variables. Use 'mmopt
+        certify --point' to check a point that other software found.
         """,
         program=OneProgram,
         workload=WorkloadFile,
@@ -350,23 +359,24 @@ COMMANDS: Mapping[str, Command] = {
             typer.Option(
                 "--format",
                 metavar="cbf|sdpa|mps|npz",
-                help="Conic Benchmark Format, SDPA sparse, free MPS, or NumPy arrays. Default: by the ending "
-                "of --out; on standard output cbf.",
+                help="Conic Benchmark Format, SDPA sparse, free MPS, or NumPy arrays. Default: the ending of "
+                "--out, or cbf on standard output.",
             ),
         ],
         given=Given,
         out=Annotated[
             Path | None,
             typer.Option(
-                metavar="FILE", help="Write there; an existing file is replaced. Default: standard output."
+                metavar="FILE",
+                help="Write to this file; an existing file is replaced. Default: standard output.",
             ),
         ],
     ),
     "certify": Command(
         "strategies_and_reports:certify",
-        """Judge a strategy or point from anywhere, beside a proved bound.
+        """Evaluate any strategy or point, with a proved bound.
 
-        It is repaired to feasibility as the program says; what that changed is told.
+        The point is first made feasible by the program's 'repair'. The result says what that changed.
         """,
         workload=WorkloadFile,
         strategy=Annotated[
@@ -381,17 +391,18 @@ COMMANDS: Mapping[str, Command] = {
             str | None,
             typer.Option(
                 metavar="NAME|FILE",
-                help="Program; for a strategy one with a section 'from strategy'. Default: as for solve; for "
-                "norm 1 a shipped one.",
+                help="Program; for a strategy, one with a section 'from strategy'. Default: as for solve, or "
+                "a shipped program for norm 1.",
             ),
         ],
         point=Annotated[
             Path | None,
             typer.Option(
                 metavar="FILE",
-                help="In place of STRATEGY, a point of the program: a .json or .npz file of its variables by "
-                "name, also with multipliers, or of the 'columns' and 'rows' of what mmopt export "
-                "wrote: x, and y in the dual cones with c + A.T @ y = 0; a .npy file of columns alone.",
+                help="A point of the program, instead of STRATEGY. A .json or .npz file has its variables by "
+                "name, with or without multipliers; or the 'columns' and 'rows' of a problem written by "
+                "mmopt export: x, and y in the dual cones with c + A.T @ y = 0. A .npy file has columns "
+                "only.",
             ),
         ],
         given=Given,
@@ -403,17 +414,13 @@ COMMANDS: Mapping[str, Command] = {
         ],
         covariance=Annotated[
             bool,
-            typer.Option(
-                "--covariance", help="STRATEGY holds the covariance of the noise on the basis instead."
-            ),
+            typer.Option("--covariance", help="STRATEGY is the covariance of the noise on the basis."),
         ],
         basis=Annotated[
             Path | None,
-            typer.Option(metavar="FILE", help="Basis of --covariance. Default: the workload's own."),
+            typer.Option(metavar="FILE", help="Basis for --covariance. Default: that of the workload."),
         ],
-        no_solve=Annotated[
-            bool, typer.Option("--no-solve", help="Ask no solver for better multipliers of the bound.")
-        ],
+        no_solve=Annotated[bool, typer.Option("--no-solve", help="Do not call a solver for a better bound.")],
         solver=SolverName,
         tolerance=Tolerance,
         time_limit=TimeLimit,
@@ -427,10 +434,10 @@ COMMANDS: Mapping[str, Command] = {
         "strategies_and_reports:verify",
         """Recheck every figure of a saved solution.
 
-        They are recomputed from its variables, or from its factors. No solver is needed; only the bound
-        of a strategy in factors is searched for anew.
+        The figures are recomputed from the saved variables or factors, without a solver. Only the bound
+        of a factored strategy is searched for again.
 
-        Exit status 0 when every figure holds, 1 when one does not, 2 when the file cannot be read.
+        Exit status: 0 if every figure holds, 1 if one does not, 2 if the file cannot be read.
         """,
         solution=Annotated[
             Path, typer.Argument(metavar="SOLUTION", help="Saved by --out or Solution.save (.npz).")
@@ -440,7 +447,7 @@ COMMANDS: Mapping[str, Command] = {
             str | None,
             typer.Option(
                 metavar="NAME|FILE",
-                help="What the saved program is compared with. Default: the one shipped under its name.",
+                help="Program to compare the saved one with. Default: the shipped program of that name.",
             ),
         ],
         as_json=Json,
@@ -449,13 +456,15 @@ COMMANDS: Mapping[str, Command] = {
         "compare:compare",
         """Rank programs, solvers and baselines on one workload.
 
-        'mmopt baselines' has the baselines alone, and 'mmopt templates' strategies kept in factors, which
-        take domains too large for most programs.
+        If the file has privacy, the ranking is by the standard error of a release at that privacy,
+        whatever the noise. If every query has an accuracy target, it is by the privacy that meets all
+        targets. Without privacy, Gaussian and Laplace noise of variance 1 are ranked separately.
 
-        Where the file has privacy, by the standard error that a release would have there (where every
-        query has a target, by the privacy at which all are met), whatever the noise; else noise by noise,
-        at unit noise. Every program with every solver at every tolerance, each in a process of its own.
-        What cannot be solved is listed with the reason. Ctrl-C ends the comparison with what there is.
+        Every program is run with every solver at every tolerance, each in its own process. What cannot be
+        solved is listed with the reason. Ctrl-C stops and shows the results so far.
+
+        'mmopt baselines' shows the baselines alone. 'mmopt templates' has factored strategies, for
+        domains too large for most programs.
         """,
         workload=WorkloadOrNone,
         programs=Annotated[
@@ -464,29 +473,29 @@ COMMANDS: Mapping[str, Command] = {
                 metavar="A,B",
                 autocompletion=listed(program_words),
                 help="Programs, separated by commas: shipped names, or paths ending in .program. Default: "
-                "all that are shipped, but for other formulations of the same problem, programs for "
-                "neighbours of their own or without a strategy, and searches predicted to take more "
-                "than a third of --time-limit.",
+                "all shipped programs, except other formulations of the same problem, programs with "
+                "their own neighbours or without a strategy, and searches predicted to take more than a "
+                "third of --time-limit.",
             ),
         ],
         formulations=Annotated[
             bool,
-            typer.Option("--formulations", help="Add the other shipped formulations of the same problems."),
+            typer.Option("--formulations", help="Include other shipped formulations of the same problems."),
         ],
         solvers=Annotated[
             str | None,
             typer.Option(
                 metavar="X,Y",
                 autocompletion=listed(solver_words),
-                help="Solvers, separated by commas; all: the kernels that know a program, and every solver "
-                "that is installed. Default: the one that solve would choose.",
+                help="Solvers, separated by commas. 'all': the kernels that accept a program, and every "
+                "installed solver. Default: the one that solve would choose.",
             ),
         ],
         tolerance=Annotated[
             str | None,
             typer.Option(
                 metavar="GAP,GAP",
-                help="Proved gaps asked for, separated by commas. Default: 1e-6, or 1e-4 for a first-order "
+                help="Proved gaps to reach, separated by commas. Default: 1e-6, or 1e-4 for a first-order "
                 "solver.",
             ),
         ],
@@ -494,8 +503,8 @@ COMMANDS: Mapping[str, Command] = {
             float,
             typer.Option(
                 metavar="SECONDS",
-                help="For the solver of each combination; one that does not stop is killed a fifth of that "
-                "and two seconds later.",
+                help="Time for each run of a solver. A solver that does not stop is killed after another "
+                "fifth of this time plus two seconds.",
             ),
             60.0,
         ],
@@ -503,7 +512,7 @@ COMMANDS: Mapping[str, Command] = {
             float | None,
             typer.Option(
                 metavar="SECONDS",
-                help="For all programs; those that are not started by then are listed. Default: 300, none "
+                help="Time for all programs. Those not started by then are listed. Default: 300, or no limit "
                 "with --programs.",
             ),
         ],
@@ -511,8 +520,8 @@ COMMANDS: Mapping[str, Command] = {
             float | None,
             typer.Option(
                 metavar="GIB",
-                help="Memory that each combination may take (Linux only). Default: three quarters of the "
-                "machine's.",
+                help="Memory limit for each run of a solver (Linux only). Default: three quarters of the "
+                "machine's memory.",
             ),
         ],
         given=Given,
@@ -525,7 +534,7 @@ COMMANDS: Mapping[str, Command] = {
                 "--baseline",
                 metavar="NAME",
                 autocompletion=baseline_words,
-                help="A baseline to stand beside the programs, with parameters if wanted: "
+                help="Baseline to compare with, with parameters if needed: "
                 "'hierarchical(branching=16)'. May be repeated. Default: all (mmopt baselines lists "
                 "them).",
             ),
@@ -536,12 +545,14 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "baselines": Command(
         "strategies_and_reports:baselines",
-        """List what is used without optimising, and what each costs.
+        """List strategies that need no optimisation, with their errors.
 
-        Hierarchies, wavelets, marginals and others, which 'mmopt compare' ranks beside programs.
+        Baselines are hierarchies, wavelets, marginals and others. 'mmopt compare' ranks them together
+        with programs.
 
-        Where the file has privacy, errors are standard errors of a release there, the least first,
-        whatever the noise; else total squared errors for noise of unit variance per unit of sensitivity.
+        If the file has privacy, errors are the standard errors of a release at that privacy, smallest
+        first, whatever the noise. Without privacy they are total squared errors for noise of variance 1
+        per unit of sensitivity.
         """,
         workload=Annotated[
             Path | None,
@@ -553,7 +564,7 @@ COMMANDS: Mapping[str, Command] = {
                 "--baseline",
                 metavar="NAME",
                 autocompletion=baseline_words,
-                help="A baseline, with parameters if wanted: 'hierarchical(branching=16)'. May be repeated. "
+                help="Baseline, with parameters if needed: 'hierarchical(branching=16)'. May be repeated. "
                 "Default: all.",
             ),
         ],
@@ -561,22 +572,23 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "tune": Command(
         "strategies_and_reports:tune",
-        """Show what a sub-workload gains when its queries count for more.
+        """Show what a sub-workload gains when its queries get more weight.
 
-        The others lose meanwhile. Errors are root mean squares per query, at the file's privacy; without
-        one, and for replaced rows and participations, for unit noise per unit of sensitivity:
-        ``unit_rmse`` in --json, beside ``rmse``.
+        The other queries lose accuracy in return. Errors are root mean squares per query at the file's
+        privacy ('rmse' in --json). Without privacy, and for replaced rows and participations, they are for
+        noise of variance 1 per unit of sensitivity ('unit_rmse').
         """,
         workload=WorkloadFile,
         subworkload=Annotated[
             str,
-            typer.Argument(metavar="SUBWORKLOAD", help="As the workload file names it (subworkload: NAME)."),
+            typer.Argument(metavar="SUBWORKLOAD", help="Its name in the workload file (subworkload: NAME)."),
         ],
         factors=Annotated[
             str,
             typer.Option(
                 metavar="C,C",
-                help="Factors of its queries' weights, separated by commas. Weights multiply squared errors.",
+                help="Factors for the weights of its queries, separated by commas. Weights multiply squared "
+                "errors.",
             ),
             "1,4,16",
         ],
@@ -584,7 +596,7 @@ COMMANDS: Mapping[str, Command] = {
             str,
             typer.Option(
                 metavar="laplace|gaussian",
-                help="gaussian: the program's strategies. laplace: products of strategies on the attributes.",
+                help="gaussian: strategies of the program. laplace: products of strategies per attribute.",
             ),
             "gaussian",
         ],
@@ -602,19 +614,20 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "templates": Command(
         "strategies_and_reports:templates",
-        """Optimise strategies in factors, for domains of any size.
+        """Optimise factored strategies, for domains of any size.
 
-        Products, unions of them, weighted marginals, queries of few attributes. For workloads of products
-        over domains too large for a matrix. The bound holds for every strategy. Where the file has
-        privacy, rmse is the standard error of a release there, and the best first.
+        The templates are products, unions of products, weighted marginals, and queries of few attributes.
+        They are for workloads of products over domains that are too large for a matrix. The bound holds
+        for every strategy. If the file has privacy, rmse is the standard error of a release at that
+        privacy, and the best strategy comes first.
         """,
         workload=WorkloadFile,
         noise=Annotated[
             str | None,
             typer.Option(
                 metavar="laplace|gaussian",
-                help="laplace for ε, gaussian for (ε, δ). Default: those that the file's privacy allows, all "
-                "templates in one list; without privacy gaussian.",
+                help="laplace for ε, gaussian for (ε, δ). Default: all noise that the file's privacy allows, "
+                "in one list; gaussian without privacy.",
             ),
         ],
         names=Annotated[
@@ -636,30 +649,32 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "report": Command(
         "strategies_and_reports:report",
-        """Write one HTML page on a workload, its strategy and a release.
+        """Write an HTML page on a workload, its strategy and a release.
 
-        Queries, errors, program and bound; also solvers compared. It loads nothing, and reads on a phone
-        and on paper. No table is read: of a release the page shows its answers, which are private
-        already.
+        The page shows queries, errors, program and bound, and can compare solvers. It loads nothing from
+        elsewhere, and can be read on a phone or printed. No table is read: the answers of a release are
+        already private.
         """,
         workload=WorkloadFile,
         out=Annotated[
             Path,
-            typer.Option(metavar="FILE.html", help="Write the page there; an existing file is replaced."),
+            typer.Option(
+                metavar="FILE.html", help="Write the page to this file; an existing file is replaced."
+            ),
         ],
         program=ProgramName,
         given=Given,
         strategy=SavedStrategy,
         release=Annotated[
             Path | None,
-            typer.Option(metavar="FOLDER", help="A release of this workload: its strategy, its answers."),
+            typer.Option(metavar="FOLDER", help="A release of this workload: show its strategy and answers."),
         ],
         compare=Annotated[
             str | None,
             typer.Option(
                 metavar="A,B",
                 autocompletion=listed(program_words),
-                help="Solve these programs too, and show them side by side.",
+                help="Solve these programs too, and compare them.",
             ),
         ],
         solvers=Annotated[
@@ -667,7 +682,7 @@ COMMANDS: Mapping[str, Command] = {
             typer.Option(
                 metavar="X,Y",
                 autocompletion=listed(solver_words),
-                help="Solvers to compare, of --compare; else of the program itself.",
+                help="Solvers to compare, on the programs of --compare or else on the program itself.",
             ),
         ],
         solver=SolverName,
@@ -678,9 +693,8 @@ COMMANDS: Mapping[str, Command] = {
         "accuracy_release_simulate:release",
         """Answer the queries on a table, with differential privacy.
 
-        The answers are written with their intervals, and a manifest of what was done.
-
-        Everything that can be refused is refused before the rows of the table are read.
+        Writes the answers with their intervals, and a manifest that records how they were made. All checks
+        that do not need the rows run before the rows are read.
         """,
         workload=WorkloadFile,
         data=DataFile,
@@ -689,7 +703,7 @@ COMMANDS: Mapping[str, Command] = {
         strategy=SavedStrategy,
         out=Annotated[
             Path,
-            typer.Option(metavar="DIR", help="New folder for answers, chart, strategy and manifest."),
+            typer.Option(metavar="DIR", help="New folder for the answers, chart, strategy and manifest."),
             Path("release"),
         ],
         solver=SolverName,
@@ -702,7 +716,7 @@ COMMANDS: Mapping[str, Command] = {
             typer.Option(
                 min=0,
                 metavar="SEED",
-                help="Repeatable noise for trying things out. NOT private: never publish it.",
+                help="Use repeatable noise for a trial run. NOT private: never publish the answers.",
             ),
         ],
         confidence=Confidence,
@@ -710,39 +724,43 @@ COMMANDS: Mapping[str, Command] = {
         ledger=Annotated[
             Path | None,
             typer.Option(
-                metavar="FILE", help="Spend from this ledger ('mmopt ledger create'), or be refused by it."
+                metavar="FILE",
+                help="Charge this ledger ('mmopt ledger create'). If too little is left, the release is "
+                "refused.",
             ),
         ],
         data_set=Annotated[
             str | None,
             typer.Option(
                 metavar="NAME",
-                help="The data set's name in the ledger. Default: that of the table of a database, where one "
-                "is named, or of the file up to its first dot.",
+                help="Name of the data set in the ledger. Default: the database table, if one is named, or "
+                "the file name up to its first dot.",
             ),
         ],
         part=Annotated[
             str | None,
             typer.Option(
-                metavar="VALUE", help="Count only the rows with this value of the ledger's partition."
+                metavar="VALUE", help="Count only rows with this value in the ledger's partition column."
             ),
         ],
         anyway=Annotated[
-            bool, typer.Option("--anyway", help="Release though an accuracy wish will be missed.")
+            bool, typer.Option("--anyway", help="Release even if an accuracy target will be missed.")
         ],
         as_json=Json,
         verbose=Verbose,
     ),
     "refine": Command(
         "accuracy_release_simulate:refine",
-        """Make answers non-negative, whole and of known totals.
+        """Make answers non-negative, whole and true to known totals.
 
-        Answers that counts can have stand beside the unbiased ones. They are the answers of counts, so
-        that they add up, and as near to the released ones as can be, each distance in standard errors;
-        how near is proved. It reads published numbers alone and spends no privacy. Refined answers are
-        biased: standard errors and intervals stay those of the released estimates. Where queries tell
-        more than 1,024 cells apart, counts are those of tables, any two with the same sums where they
-        share attributes.
+        Refined answers are the answers of one set of counts, so they add up. They are written next to the
+        unbiased ones. The counts are those nearest to the released answers, with distances in standard
+        errors, and how near they are is proved. Only published numbers are read, so no privacy is spent.
+
+        Refined answers are biased. Standard errors and intervals remain those of the released answers.
+
+        If the queries distinguish more than 1,024 cells, the counts are those of tables of a few
+        attributes. Two tables agree on the sums over the attributes they share.
         """,
         folder=Annotated[Path, typer.Argument(metavar="FOLDER", help="Written by --out of 'mmopt release'.")],
         workload=WorkloadFile,
@@ -750,17 +768,20 @@ COMMANDS: Mapping[str, Command] = {
             list[str] | None,
             typer.Option(
                 metavar="[QUERY=]VALUE",
-                help="How many rows were counted, without those that rules drop, where that is public; with "
-                "the label of a query, as in answers.csv, its answer. May be repeated; those under 'known' "
-                "in the workload file hold as well.",
+                help="A public total: the number of counted rows, without those that rules drop. QUERY=VALUE "
+                "is the public answer to one query, by its label in answers.csv. May be repeated; totals "
+                "under 'known' in the workload file also apply.",
             ),
         ],
         whole=Annotated[
-            bool, typer.Option("--whole", help="Whole numbers, which still add up in hierarchies and tables.")
+            bool,
+            typer.Option(
+                "--whole", help="Make all answers whole; they still add up in hierarchies and tables."
+            ),
         ],
         out=Annotated[
             Path,
-            typer.Option(metavar="DIR", help="New folder: the release, with a column 'refined'."),
+            typer.Option(metavar="DIR", help="New folder for the release, with a column 'refined'."),
             Path("refined"),
         ],
         tolerance=Tolerance,
@@ -771,37 +792,35 @@ COMMANDS: Mapping[str, Command] = {
         "accuracy_release_simulate:simulate",
         """Simulate the errors of strategies on a table (NOT private).
 
-        For choosing between strategies on data that may be seen, public data say: nothing that this
-        prints may be published when the table is confidential.
+        Use it to choose between strategies on data that you may look at, such as public data. If the
+        table is confidential, do not publish anything that this command prints.
         """,
         workload=WorkloadFile,
         data=DataFile,
         programs=Annotated[
             str | None,
             typer.Option(
-                metavar="A,B", help="Programs to solve. Default: as for solve, unless --strategies."
+                metavar="A,B", help="Programs to solve. Default: as for solve, or none with --strategies."
             ),
         ],
         strategies=Annotated[
             str | None, typer.Option(metavar="FILE.npz,…", help="Solutions saved by 'mmopt solve --out'.")
         ],
         table=DatabaseTable,
-        both=Annotated[
-            bool, typer.Option("--both", help="Solve each program for 'normalise: rows' as well.")
-        ],
+        both=Annotated[bool, typer.Option("--both", help="Also solve each program with 'normalise: rows'.")],
         epsilon=Annotated[
-            str | None, typer.Option(metavar="E,E", help="Epsilons. Default: the workload file's privacy.")
+            str | None, typer.Option(metavar="E,E", help="Values of epsilon. Default: the file's privacy.")
         ],
         delta=Annotated[
             float | None,
-            typer.Option(metavar="D", help="Delta beside --epsilon. Default: the workload file's."),
+            typer.Option(metavar="D", help="Delta for --epsilon. Default: that of the file."),
         ],
-        trials=Annotated[int, typer.Option(metavar="N", help="Draws of the noise."), 100],
+        trials=Annotated[int, typer.Option(metavar="N", help="Number of noise draws."), 100],
         seed=Annotated[int, typer.Option(min=0, metavar="SEED", help="Seed of the noise."), 0],
         sanity=Annotated[
             float | None,
             typer.Option(
-                metavar="COUNT", help="Least count that errors are divided by. Default: 0.1 % of the rows."
+                metavar="COUNT", help="Smallest count to divide errors by. Default: 0.1 % of the rows."
             ),
         ],
         tolerance=Tolerance,
@@ -811,40 +830,40 @@ COMMANDS: Mapping[str, Command] = {
     ),
 }
 
-#: The commands by job, in the order of a day; in ``mmopt --help`` a panel each.
+#: The commands by job, in the usual order of use; in ``mmopt --help`` a panel each.
 PANELS: Mapping[str, tuple[str, ...]] = {
     "Release": (
         *("init", "check", "accuracy", "budget", "release"),
         *("show", "refine", "report", "ledger", "simulate"),
     ),
-    "Choose and prove": ("solve", "verify", "certify", "explain", "programs", "export"),
-    "Compare and teach": ("studio", "compare", "baselines", "templates", "tune"),
+    "Solve and prove": ("solve", "verify", "certify", "explain", "programs", "export"),
+    "Compare and explore": ("studio", "compare", "baselines", "templates", "tune"),
 }
 
 LEDGER_COMMANDS: Mapping[str, Command] = {
     "create": Command(
         "ledgers:create_ledger",
-        """Declare what the releases of one data set may spend in all.""",
+        """Create a ledger: a total that releases may spend.""",
         file=Annotated[Path, typer.Argument(metavar="FILE", help="The ledger, a new file.")],
         data_set=Annotated[
-            str, typer.Option(metavar="NAME", help="Whose privacy is counted: the name that releases give.")
+            str, typer.Option(metavar="NAME", help="The data set's name, as releases give it.")
         ],
         rho=Annotated[
             float | None,
             typer.Option(
-                metavar="R", help="The total, in zero-concentrated privacy: for all kinds of noise."
+                metavar="R", help="The total, in zero-concentrated privacy; for every kind of noise."
             ),
         ],
         epsilon=Annotated[
             float | None,
-            typer.Option(metavar="E", help="The total, in pure epsilon: for Laplace noise alone."),
+            typer.Option(metavar="E", help="The total, in pure epsilon; for Laplace noise only."),
         ],
         neighbours=Annotated[
             str,
             typer.Option(
                 metavar="UNIT",
-                help="The unit of privacy, which that of each release has to be, as its manifest says it: "
-                "add-remove, replace-one, 'rows 3', 'rows 3 of each person', …",
+                help="The unit of privacy, as manifests write it: add-remove, replace-one, 'rows 3', 'rows 3 "
+                "of each person', … Every release must have the same unit.",
             ),
             "add-remove",
         ],
@@ -852,36 +871,36 @@ LEDGER_COMMANDS: Mapping[str, Command] = {
             str | None,
             typer.Option(
                 metavar="COLUMN",
-                help="Releases of the rows with one value of this column (--part) compose in parallel. For "
-                "one row added or removed alone.",
+                help="Releases that count only rows with one value of this column (--part) compose in "
+                "parallel. Requires the unit add-remove.",
             ),
         ],
     ),
     "show": Command(
         "ledgers:show_ledger",
-        """List what was spent, when, on what, and what is left.""",
+        """List what was spent, when and on what, and what is left.""",
         file=LedgerFile,
         as_json=Json,
     ),
     "export": Command(
         "ledgers:export_ledger",
-        """Write what was spent into a file for others to read.
+        """Write what was spent to a file for others to read.
 
-        An existing one is replaced.
+        An existing file is replaced.
         """,
         file=LedgerFile,
         out=Annotated[
             Path,
             typer.Option(
-                metavar="FILE", help="Write a .csv file, a line for each release, or a .json of all."
+                metavar="FILE", help="A .csv file with one line per release, or a .json file of everything."
             ),
         ],
     ),
     "explain": Command(
         "ledgers:explain_ledger",
-        """Say in words why the total holds.
+        """Explain why the total holds.
 
-        By which theorems, and to what (epsilon, delta) it amounts.
+        Names the theorems used, and the (epsilon, delta) that the total implies.
         """,
         file=LedgerFile,
     ),

@@ -181,7 +181,7 @@ def plan_of(solution: Solution, request: Request) -> Plan | None:
     try:
         return offer(request.workload, solution, request.privacy, request.neighbours).plan
     except Error as error:
-        note(f"errors are at unit noise: {error.message}")
+        note(f"errors are for noise of variance 1: {error.message}")
         return None
 
 

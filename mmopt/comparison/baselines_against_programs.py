@@ -338,7 +338,7 @@ def _factors(costed: Costed, best: dict[int, Outcome], bound: float, least: Leas
                 evaluated.name,
                 evaluated.title,
                 evaluated.detail,
-                "what it measures does not tell the answers",
+                "the answers cannot be derived from what it measures",
             )
             continue
         if cost.error < bound * (1.0 - COST_ROUNDING):

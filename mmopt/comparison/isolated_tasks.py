@@ -294,7 +294,7 @@ def _death(run: Run, status: int, output: str) -> tuple[str, str, str]:
     words = output.strip().splitlines()
     last = f"it last wrote: {words[-1].strip()[:200]}" if words else ""
     if limit and not last:
-        last = f"a solver may end so for want of memory; the limit was {limit}"
+        last = f"a solver may end like this when memory runs out; the limit was {limit}"
     if status < 0:
         names = {number.value: f" ({number.name})" for number in signal.Signals}
         return Stop.CRASHED, f"the process ended with signal {-status}{names.get(-status, '')}", last
@@ -417,7 +417,7 @@ class Isolated:
         if run.process is None and not run.killed:
             lines = words.strip().splitlines()
             raise SolverError(
-                f"the process that solves ended with status {message.status} before it began",
+                f"the solver process ended with status {message.status} before it began",
                 hint=lines[-1].strip() if lines else "",
             )
         return message.status, words

@@ -128,7 +128,7 @@ def predicted_baseline(workload: Workload, name: str, cost: Cost, stated: Stated
 
     def release(noise: Noise) -> Predicted:
         if not math.isfinite(cost.error):
-            return Predicted(reason="what it measures does not tell the answers")
+            return Predicted(reason="the answers cannot be derived from what it measures")
         form = baseline_strategy(name, workload, cost.norm)
         planned = plan(workload, form, stated.privacy, stated.neighbours)
         rmse = _of_a_row(planned) if baseline_call(name).baseline.name == ON_ANSWERS else planned.rmse

@@ -129,13 +129,13 @@ def compare(
 ) -> Comparison:
     """Solve every program with every solver at every tolerance, each in a process of its own.
 
-    One that runs away, crashes, is killed or cannot be solved gives an outcome with the reason; it does not
-    end the comparison. Ctrl-C does: the outcomes so far are returned, that of the running one with its best
-    point, the rest marked as not started.
+    A run that does not stop, crashes, is killed or cannot be solved gives an outcome with the reason, and
+    does not end the comparison. Ctrl-C does: the outcomes so far are returned. The outcome of the current run
+    has its best point, and the rest are marked as not started.
 
     Parameters
     ----------
-    workload : as for ``solve``; None where the programs ask nothing of one.
+    workload : as for ``solve``; None if the programs need none.
     programs : names, paths or Programs; by default all that are shipped, except for formulations of the same
         problem, programs for other neighbours (persons with several rows) or without a strategy, and
         searches that are predicted to take more than a third of the time limit. Those that search come last.
@@ -144,7 +144,7 @@ def compare(
         every solver installed; those without its cones have an outcome that says so.
     tolerance : requested certified gaps; by default that of each solver.
     privacy, neighbours : those of the release for which errors are predicted (``Outcome.rmse``), as for
-        ``release``; by default errors are at unit noise, which cannot be compared across noises.
+        ``release``; by default errors are for noise of variance 1, which cannot be compared across noises.
         ``mmopt.comparison.ranking`` sorts.
     formulations : add every shipped program that states the same problem as a chosen one.
     time_limit : seconds for the solver of each combination; a process that does not stop is killed a
@@ -312,7 +312,7 @@ def outcomes(
                 elif processes.interrupted:
                     yield _not_started(task, INTERRUPTED_WORDS)
                 elif left <= 0:
-                    yield _not_started(task, f"not started: the {total_time:g} s for all programs were over")
+                    yield _not_started(task, f"not started: the {total_time:g} s for all programs had passed")
                 else:
                     yield processes.run(replace(task, time_limit=min(time_limit, left)), progress)
 

@@ -144,7 +144,7 @@ def ranking(
         rmse = entry.rmse if isinstance(entry, Outcome) else entry.errors_rmse
         value = predicted.cost if by_cost else rmse
         if rmse is None or value is None or not math.isfinite(value):
-            reason = predicted.reason or "it is not known what it costs that all targets hold"
+            reason = predicted.reason or "the cost at which all targets hold is not known"
             left_out.append((reason, entry))
         else:
             places.append(Place(entry, 0, value, rmse, predicted.cost, is_continuous=predicted.is_continuous))

@@ -422,11 +422,11 @@ def bind(
             off = _missed(constraint, env)
         if off > RANGE_TOLERANCE:
             raise OptionError(
-                f"'{program.name}' requires '{constraint.name}' of what is given, and it is off by {off:.1e}",
+                f"'{program.name}' requires '{constraint.name}' of its data, and it is off by {off:.1e}",
                 where=program.source.locate(constraint.span),
-                hint="it says nothing of what is chosen"
+                hint="the constraint contains no variable"
                 if constraint in fixed
-                else f"pass other values of what it is asked of: {', '.join(sorted(alone))}"
+                else f"pass other values of {', '.join(sorted(alone))}"
                 if (alone := _passed_alone(program, constraint))
                 else "give other design queries: independent rows from which every query can be derived",
             )
@@ -456,9 +456,9 @@ def _require_proved(line: Constraint, env: Mapping[str, Any]) -> None:
         left, right = np.broadcast_arrays(evaluate(r.left, env), evaluate(r.right, env))
         at = np.argmax(left - right if r.op[0] == "<" else right - left)
         raise OptionError(
-            f"{to_source(r.left)} {r.op} {to_source(r.right)} is required of what is given, but the sides "
+            f"{to_source(r.left)} {r.op} {to_source(r.right)} is required of the data, but the sides "
             f"are {float(left.flat[at])!r} and {float(right.flat[at])!r}",
-            hint="signs may rest on it, so it has to be certain, not only up to rounding",
+            hint="signs may depend on it, so it has to hold exactly, not only up to rounding",
         )
 
 

@@ -212,7 +212,7 @@ def _read_blocks(checked: Checked) -> Generator[str, None, str]:
     _require(kind != "each", "a number that is not made of the parts")
     # One number that bounds lines of all parts, and nothing else, is as large as the largest asks.
     if shared and not (len(shared) == 1 and isinstance(program.objective, Name)):
-        raise _NotComposed("numbers are chosen for all parts together")
+        raise _NotComposed("variables are shared by all parts")
     for c in program.constraints:
         yield f"constraint '{c.name}'"
         visitor.scope = checked.scope.inside(c.family)
@@ -220,7 +220,7 @@ def _read_blocks(checked: Checked) -> Generator[str, None, str]:
         _require(SUM not in sides, "a limit on all parts together")
         larger = sides[1] if c.relation.op in ("<=", "<<") else sides[0]
         is_bound = larger == "shared" and c.relation.op != "==" and sides.count("shared") == 1
-        _require("shared" not in sides or is_bound, "the chosen number does not only bound")
+        _require("shared" not in sides or is_bound, "the variable does more than bound")
     return LARGEST_PART if kind in ("shared", LARGEST_PART) else SUM
 
 
@@ -268,7 +268,7 @@ def _read_factors(checked: Checked, ones: set[str]) -> Generator[str, None, str]
     arrays = {p.name for p in program.parameters if p.name in types and types[p.name].dims}
     others = frozenset(p.name for p in program.parameters) - arrays - ones
     counted = {name for d in program.choose for dim in d.dims for name in dim.symbols}
-    yield "what is chosen"
+    yield "variables"
     if sized := sorted(others & counted):
         raise _NotComposed(f"the count '{sized[0]}'")
     for computed in (*(p for p in program.parameters if p.name in arrays), *program.lets):

@@ -208,7 +208,7 @@ def wanted_columns(
         )
     if not (isinstance(null, list | tuple) and all(isinstance(word, str) for word in null)):
         raise DataError(
-            "null is no list of texts, the words that stand for a missing value",
+            "null is not a list of texts, the words that stand for a missing value",
             hint="write null=['NA', '-9']; NULL, None, NaN and blank texts are missing without it",
         )
     if problem := spelling_problem(spelling):
@@ -234,7 +234,7 @@ def _way_in(data: object) -> str:
         return "make a data frame of the rows first: pandas.DataFrame(rows)"
     if hasattr(data, "collect"):
         return "collect the lazy frame first: data.collect()"
-    return "the table stands first: 'people.csv', a data frame, {'age': [31, 52]}"
+    return "the table comes first: 'people.csv', a data frame, {'age': [31, 52]}"
 
 
 def attributes_to_read(domain: Domain, workload: Workload | None) -> tuple[Attribute, ...]:
@@ -300,7 +300,7 @@ def refuse_rows(
             if count[UNREADABLE] == total - count[MISSING]:
                 wrong = f"is '{attribute.column}' the right column? name another with 'column:', or "
             if 2 * sum(count[UNREADABLE:]) > total:
-                way = f"mend how '{attribute.column}' is written or read: most rows have this fault"
+                way = f"mend how '{attribute.column}' is written or read: most rows have this problem"
         if attribute.missing in ("", "refuse") and count[MISSING]:
             parts.append(f"{count[MISSING]:,} {_FAULTS[0]}")
             example = example or (attribute.name, "missing")
@@ -311,15 +311,15 @@ def refuse_rows(
     if example:
         name, rule = example
         rest = (
-            " leaves them out, the label of a cell in place of 'drop' counts them there, "
-            "{} in one of their own"
+            " leaves them out; the label of a cell in place of 'drop' counts them in that cell; {} counts "
+            "them in a new cell"
         )
         raise DataError(
             f"{path}: rows without a cell, of {total} (confidential, for you alone):" + "".join(refused),
             hint=wrong
             + (
                 way
-                or f"say where they go in the workload file: '{name}: {{…, {rule}: drop}}'"
+                or f"decide where they go in the workload file: '{name}: {{…, {rule}: drop}}'"
                 f"{rest.format('{cell: a new label}')}{ends}"
             )
             + _mending(strays.tolist(), null, spelling),

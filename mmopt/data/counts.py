@@ -430,7 +430,7 @@ def marginal_counts(
 ROWS_OF_SHARE = 2**22
 
 
-BY_ENGINE = "by the database, which says neither how far it is nor how long it takes"
+BY_ENGINE = "by the database, which reports neither progress nor an estimate of the time"
 
 
 def counting_words(rows: int | None, unit: Neighbours | None, is_remote: bool = False) -> str:

@@ -30,7 +30,7 @@ BY_MONTH = 3  # years up to which dates are counted by month
 UNWRITTEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # in no text of a workload file
 NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?")
 UNNAMED = (
-    f"its name is blank, <<, stands twice, or has over {LONGEST_NAME} letters or some that are not printed; "
+    f"its name is blank, <<, appears twice, or has over {LONGEST_NAME} letters or some that are not printed; "
     "rename it in the table"
 )
 UNTYPED = ("csv", "sqlite")  # kinds of files whose columns may hold any value in any row

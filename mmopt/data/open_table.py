@@ -219,7 +219,7 @@ def _other(data: Any) -> Library:
 def _single_column(data: object) -> DataError:
     """The error for a series or an array in place of a frame."""
     return DataError(
-        f"a {type(data).__name__} is no table of named columns",
+        f"a {type(data).__name__} is not a table of named columns",
         hint="pass a data frame, or a dictionary of columns: {'age': …}",
     )
 
@@ -249,7 +249,7 @@ def _unread(reader: Any) -> Any:
     first = next(reader, None)
     if first is None:
         raise DataError(
-            "the reader of batches has none: it is empty, or was read before",
+            "the reader has no batches: it is empty, or was read before",
             hint="pass the table, or a new reader",
         )
     return pa.RecordBatchReader.from_batches(reader.schema, itertools.chain([first], reader))
@@ -291,7 +291,7 @@ def _refuse_misread(values: Any, what: str, name: str) -> None:
     for value in values if is_mixed else values[:1]:
         if isinstance(value, datetime.datetime) and value.tzinfo is not None:
             raise DataError(
-                f"{what}: column '{name}' holds times with a time zone beside others without",
+                f"{what}: column '{name}' holds some times with a time zone and some without",
                 hint="its day depends on the time zone: convert it first",
             )
         if isinstance(value, np.datetime64) and np.datetime_data(value.dtype)[1] != 1:
@@ -441,12 +441,12 @@ def _file(
     stack.push(partial(_refuse_changed, file))
     if table is not None and file.kind not in ("duckdb", "sqlite"):
         raise DataError(
-            f"{file.path}: the table '{table}' is asked for, and the file is no database",
+            f"{file.path}: the table '{table}' was requested, and the file is not a database",
             hint="leave out --table (table= in Python), or 'table' under 'data' in the workload file",
         )
     if delimiter is not None and file.kind != "csv":
         raise DataError(
-            f"{file.path}: the delimiter '{delimiter}' is given, and the file is no text",
+            f"{file.path}: the delimiter '{delimiter}' is given, and the file is not a text file",
             hint="leave out 'delimiter'",
         )
     kind = {"csv": _csv, "parquet": _parquet, "duckdb": _duckdb, "sqlite": _sqlite}[file.kind]
@@ -454,9 +454,12 @@ def _file(
     select, names, *more = kind(stack, file, errors, wanted, delimiter if file.kind == "csv" else table)
     note = ""
     if file.kind == "csv" and delimiter is None and len(names) == 1 and any(w in names[0] for w in wanted):
-        note = "the header is one field; if it is split elsewhere, write 'data: {delimiter: \"~\"}'"
+        note = (
+            "the header is one field; if another character separates columns, write 'data: {delimiter: "
+            '"~"}\''
+        )
     elif file.kind == "csv" and len(wanted) > 1 and sum(map(bool, map(str.strip, names))) == 1:
-        note = "names come first; a line above them is left out by: tail -n +2 old.csv > new.csv"
+        note = "the names must come first; remove a line above them with: tail -n +2 old.csv > new.csv"
     return TableColumns(
         file.path,
         _places(file.path, names, wanted, note, is_text=file.kind == "csv"),
@@ -580,7 +583,7 @@ def _stream(stack: ExitStack, data: Any, wanted: Mapping[str, str]) -> TableColu
         dictionary_columns(data) if isinstance(data, Mapping) else frame_columns(data)
     )
     in_index = next((column for column in wanted if column in index), "")
-    note = f"'{in_index}' is a name of the frame's index, which is no column: pass data.reset_index()"
+    note = f"'{in_index}' is a name of the frame's index, which is not a column: pass data.reset_index()"
     places = _places(name, names, wanted, note if in_index else "")
     errors = stack.enter_context(named_errors(name, lambda _: None))
     connection = stack.enter_context(connected())
@@ -601,7 +604,7 @@ def _server(
     else:
         connection, name = data, f"the connection to {data.name}"
     if delimiter is not None:
-        raise DataError(f"{name}: the delimiter '{delimiter}' is given, and the table is no text")
+        raise DataError(f"{name}: the delimiter '{delimiter}' is given, and the table is not a text file")
     with named_errors(name, lambda _: None, (*driver_errors(), NotImplementedError)):
         rows = named_table(connection, name, table)
     return _ibis_table(stack, rows, wanted, name)
@@ -674,7 +677,7 @@ def _places(
             raise DataError(f"{table}: no column '{column}' ({purpose})", hint=hint)
         if (count := list(names).count(column)) > 1:
             raise DataError(
-                f"{table}: column '{column}' stands in the header {count} times, not once",
+                f"{table}: column '{column}' appears in the header {count} times, not once",
                 hint="rename the others, or name another column with 'column:' in the workload file",
             )
     return {column: list(names).index(column) for column in wanted}

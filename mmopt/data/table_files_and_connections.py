@@ -438,7 +438,7 @@ def sqlite_batches(
         for i, column in enumerate(texts):
             if any(isinstance(value, bytes) for value in column):
                 raise DataError(
-                    f"{path}: column '{columns[i]}' holds a BLOB, which is no value of an attribute",
+                    f"{path}: column '{columns[i]}' holds a BLOB, which cannot be a value of an attribute",
                     hint="make a view of the table in which it is text or a number",
                 )
         yield texts
@@ -580,7 +580,7 @@ _STOPS = (
     (
         r"08...|57P0[2-5]|ConnectionException|HTTPException|Py4JNetworkError",
         "the connection was lost or refused",
-        f"is the server up, and reached from here? run it again, or {_ADMINISTRATOR}",
+        f"is the server up, and reachable from here? run it again, or {_ADMINISTRATOR}",
     ),
     (
         r"57...|25P0[34]|40...|55...|InterruptException|SQLITE_(INTERRUPT|BUSY|LOCKED)\w*",
@@ -775,7 +775,7 @@ _WAYS_IN = (
     ("SSL", "?sslmode=require behind the URL asks for an encrypted connection, sslmode=prefer for any"),
     (
         "refused|timeout|timed out|unreachable|No route|resolve",
-        "is the server up, and reached from here by this host and port?",
+        "is the server up, and reachable from here by this host and port?",
     ),
     (
         "",
@@ -808,7 +808,9 @@ def connected_to(url: str) -> Iterator[Any]:
     backends = sorted(point.name for point in ibis.util.backend_entry_points())
     if backend not in backends:
         others = [name for name in backends if name not in (*_FILES, *_SPARK)]
-        raise DataError(f"{shown}: no kind of database is called '{scheme}'", hint=suggest(scheme, others))
+        raise DataError(
+            f"{shown}: there is no kind of database called '{scheme}'", hint=suggest(scheme, others)
+        )
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Unable to set session timezone")

@@ -111,7 +111,7 @@ def unread_option(option: str, checked: Checked, by: str | SolverRow | None) -> 
     has_steps = program.problem_class == "procedure" and option not in OPTIONS_OF_THE_WHOLE
     who = str(by or rows[0].name) if rows else f"what '{program.name}' solves" if has_steps else ""
     able = [row.name for row in ALL_SOLVERS if option in OPTIONS_OF_SOLVERS and option in row.reads]
-    hint = f"it belongs to class {' and '.join(', '.join(classes).rsplit(', ', 1))}"
+    hint = f"it is an option of class {' and '.join(', '.join(classes).rsplit(', ', 1))}"
     hint = f"these have it: {', '.join(able)}" if who and able else hint
     if option == "start" and program.givens:
         hint += "; a baseline can also be a given (--given NAME=haar, in Python givens={'NAME': 'haar'})"
@@ -188,7 +188,7 @@ def within_range() -> Iterator[None]:
         raise SolverError(
             "the numbers leave the range of floating point"
             + f": {error}" * isinstance(error, np.linalg.LinAlgError),
-            hint="choose units in which queries, targets, what is given and what is chosen are nearer to 1",
+            hint="choose units in which queries, targets, data and variables are nearer to 1",
         ) from error
 
 
@@ -218,12 +218,13 @@ def as_program(value: object) -> Program:
         return value
     kind = type(value).__name__
     hints = {
-        "Privacy": "a program is solved at unit noise, for whatever privacy: pass it to plan or release",
+        "Privacy": "a program is solved for noise of scale 1, whatever the privacy: pass the privacy to "
+        "plan or release",
         "Workload": "write solve(workload, program), certify(workload, strategy, program), "
         "explain(program, workload)",
     }
     raise OptionError(
-        f"a {kind} is no program, expected a name ('l2_strategy'), a path or a Program",
+        f"a {kind} is not a program, expected a name ('l2_strategy'), a path or a Program",
         hint=hints.get(kind, ""),
     )
 
@@ -290,7 +291,7 @@ def open_strategy(given: Any, workload: Workload, norm: int | None) -> Any:
     if path.suffix.lower() in SUFFIXES:
         return read_array(path, "the strategy")
     raise OptionError(
-        f"the strategy '{given}' is no baseline, and no {', '.join(SUFFIXES)} or {SAVED} file",
+        f"the strategy '{given}' is not a baseline or a {', '.join(SUFFIXES)} or {SAVED} file",
         hint=suggest(str(given), baseline_words()),
     )
 

@@ -71,8 +71,8 @@ def unscaled_warning(instance: Instance) -> tuple[str, ...]:
         return ()
     where = "the objective" if line == "objective" else f"'{line}'"
     return (
-        f"the lines of the program agree on no units, so it was not scaled: {where} is the first that does "
-        "not scale with those before it (numbers added to givens, or powers that do not match)",
+        f"objective and constraints have no common scaling, so the program was not scaled: {where} is the "
+        "first that does not scale with those before it (numbers added to data, or powers that do not match)",
     )
 
 
@@ -88,7 +88,7 @@ def stopped_early(instance: Instance, ending: Ending, gap: float) -> tuple[str, 
         names = [able.name for able in able_solvers(instance) if able.name != solver]
         others = f"another solver ({', '.join(names)})" if names else others
     reached = (
-        f"the gap is {rounded(gap, 2, up=True, layout='e')}, {tolerance} was asked for"
+        f"the gap is {rounded(gap, 2, up=True, layout='e')}, {tolerance} was requested"
         if np.isfinite(gap)
         else f"a gap of {tolerance} was not reached"  # a bound of another program may come later
     )
@@ -105,7 +105,7 @@ def stopped_early(instance: Instance, ending: Ending, gap: float) -> tuple[str, 
     text = texts[stop] + wider * (gap < 0.5)
     line = worst_line(instance, plain(values)) if values else None  # none: the time was over before a point
     if line is not None and line.amount > VIOLATION_TO_TELL:
-        text += f"; before its repair the point missed {line.text(instance)} by {line.amount:.1e}"
+        text += f"; before its repair the point violated {line.text(instance)} by {line.amount:.1e}"
     return (text,)
 
 
@@ -129,18 +129,18 @@ def objective_remarks(instance: Instance, solution: Solution) -> list[str]:
     if is_shipped(checked) or splits(instance.env) or program.problem_class != "convex":
         return []
     env = {**instance.env, **plain(solution.variables)}
-    value, misses = float(evaluate(program.objective, env)), "the rounding of its value or of a line"
+    value, misses = float(evaluate(program.objective, env)), "the rounding of its value or of a constraint"
     if missed := [v for v in violations(instance, env) if v.amount > 0]:
         line, by = missed[0].text(instance), rounded(missed[0].amount, 2, up=True, layout="e")
-        misses = f"misses of {line} (by {by}, relatively, times its multiplier)"
+        misses = f"the violation of {line} (by {by}, relatively, times its multiplier)"
     charge = abs(solution.objective - value)
     if charge > float(solution.options.get("tolerance") or 1e-6) * max(1.0, abs(value)):
         most = rounded(charge, 3, up=True)
-        return [f"the objective is {value:.6g} at the point, and charged {most} for {misses}"]
+        return [f"the objective is {value:.6g} at the point, and {most} is charged for {misses}"]
     is_uncharged = solution.solver == "given" and not solution.multipliers
     if is_uncharged and missed and missed[0].amount > SMALLEST_MISS_TOLD:
         return [
-            f"the point misses {line} by {by}, relatively, which is taken for rounding: without multipliers "
+            f"the point violates {line} by {by}, relatively, which counts as rounding: without multipliers "
             "nothing is charged for it, and the objective may be better than the optimum"
         ]
     # A strategy is judged by its total error, which has a grade of its own.
@@ -274,9 +274,11 @@ class Best:
 
     def _repair_words(self) -> str:
         """How a point was repaired, in words."""
-        near = " and moved near by, to keep the lines" * bool(self.uncharged and self.uncharged.is_near)
+        near = " and moved nearby, to satisfy the constraints" * bool(
+            self.uncharged and self.uncharged.is_near
+        )
         proof = " to prove that they hold" * (self.missed <= FEASIBLE)
-        moved = f" and moved inside the lines{proof}" if self.is_inside else near
+        moved = f" and moved inside the constraints{proof}" if self.is_inside else near
         return "by the program's 'repair'" if self.instance.program.repair else f"made as declared{moved}"
 
     def stop(self, options: Options, clock: Clock, is_over: bool | None = None) -> Stop | None:
@@ -471,7 +473,7 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
     by = f"by the baseline {baseline_name}" if baseline_name else "by a point of a diagnosis"
     best.stages += [{"stage": "replaced", "name": by}] * (bool(baseline_name) or is_diagnosed)
     remarks = {
-        f"the point of {row.name} misses lines: the nearest point found that keeps them costs "
+        f"the point of {row.name} violates constraints: the nearest feasible point found costs "
         f"{best.lost:.1e} of the objective": best.lost > options.tolerance,
         f"{row.name} found no point ({last.raw}): this one comes from a diagnosis": is_diagnosed,
         f"no point that {row.name} had by then is better than the baseline {baseline_name}, which this is": (
@@ -519,7 +521,9 @@ def solver_stage(
         **(
             {"gets": "", **clock.handed}
             if isinstance(row, SolverRow)
-            else {"takes": f"the lines as they are, no cones: those of {row.program}; {row.kernel.method}"}
+            else {
+                "takes": f"the constraints unchanged, no cones: those of {row.program}; {row.kernel.method}"
+            }
         ),
         **{f"{name} took": seconds for name, seconds in (seconds_of or {}).items()},
         **({"solving by its own clock took": clock.solving} if clock.solving else {}),

@@ -432,7 +432,9 @@ def _no_smooth_point(program: str, best: Candidate | None, raw: str, has_ends: b
             f"the objective of '{program}' has no value at any start",
             hint="give it a 'start' at which it has one",
         )
-    missed = "" if best is None else f"a point that misses a constraint by {best.after:.1e} after its repair"
+    missed = (
+        "" if best is None else f"a point that violates a constraint by {best.after:.1e} after its repair"
+    )
     return SolverError(
         f"{LBFGS.name} returned {missed or 'no point'} for '{program}' ({raw})",
         hint="allow more time or iterations, ask for more starts, or give the program a 'repair'",

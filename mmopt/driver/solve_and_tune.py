@@ -99,7 +99,7 @@ def solve(
     if the workload has symmetries; then nothing over the cells is formed, nor in the Solution. The same holds
     over more than ``task_and_plan.FEW_CELLS`` cells, where all components are small.
 
-    An option that nothing on the way to the solution reads is refused, with a hint.
+    An option that has no effect on this solve is refused, with a hint.
 
     Parameters
     ----------
@@ -111,10 +111,10 @@ def solve(
         query has a target, else ``l2_strategy``.
     solver : a kernel, a conic solver, another that cvxpy finds installed, or your own: a function, also as
         "module:function" (``mmopt.solvers.conic_problem`` has its arguments and results). By default the
-        kernel that claims the program by its lines, else the conic solver whose forecast is best: interior
-        point when it takes less than 20 seconds. Where that one stops improving near the gap, a solver of
-        another method goes on. "conic": the same as if there were no kernels, also in the steps of a
-        procedure; there L-BFGS searches what has no cones.
+        kernel that recognises the program by its constraints, else the conic solver whose forecast is best:
+        interior point when it takes less than 20 seconds. Where that one stops improving near the gap, a
+        solver of another method goes on. "conic": the same as if there were no kernels, also in the steps of
+        a procedure; there L-BFGS searches what has no cones.
     tolerance : the certified gap to reach; by default 1e-6 (kernels, interior point) or 1e-4 (first order).
         When it is not reached the status says so; the gap printed is always the proved one.
     time_limit : seconds until the solver has to stop, with the best point so far. Two seconds and a fifth of
@@ -134,8 +134,8 @@ def solve(
     progress : called with a ``Progress`` after every point, and before a solve that is predicted to be long.
     reduce : whether a convex program may be made smaller first, exactly (``Solution.reductions`` says how),
         and a large workload be solved by component.
-    derive : whether a bound is read off the lines of a convex program, without a certificate: at most the
-        work of another conic solve. By default where no certificate proves one.
+    derive : whether to derive a bound from the constraints of a convex program, without a certificate, for at
+        most the work of another conic solve. By default, only if no certificate proves one.
 
     Raises
     ------

@@ -295,10 +295,10 @@ def with_derived_bound(
     if derived.bound is None:
         return replace(
             ending,
-            warnings=(*ending.warnings, f"no bound was derived from the program's lines: {derived.why}"),
+            warnings=(*ending.warnings, f"no bound was derived from the constraints: {derived.why}"),
         )
     warnings, gap = ending.warnings, gap_of(task.instance.checked, ending.objective, derived.bound)
-    doubt = f"the bound derived from the program's lines is an estimate: {derived.why}"
+    doubt = f"the bound derived from the constraints is an estimate: {derived.why}"
     doubts, stop = (doubt,) if derived.why else (), ending.stop
     # The solver could not stop by the derived bound: where that is the only one, its gap is judged here, and
     # may be reached after all by a solver that was stopped. A point that was given stays certified.
@@ -309,8 +309,8 @@ def with_derived_bound(
         if stop == Stop.MISSED:
             warnings = (
                 *warnings,
-                f"the bound derived from the program's lines leaves a gap of "
-                f"{rounded(gap, 2, up=True, layout='e')}, {tolerance:.0e} was asked for: "
+                f"the bound derived from the constraints leaves a gap of "
+                f"{rounded(gap, 2, up=True, layout='e')}, {tolerance:.0e} was requested: "
                 f"{unknown_errors(task.instance) or derived.hint or f'try another solver{wider}'}",
             )
     return replace(ending, derived=derived, stop=stop, warnings=(*warnings, *doubts))
@@ -441,7 +441,7 @@ class Parts:
         stop = next((stop for stop, _ in self.stops if stop != Stop.REACHED), str(Stop.LIFTED))
         lifted = (
             f"every part reached its gap, and what they make together has a gap of "
-            f"{rounded(gap, 2, up=True, layout='e')} ({self.tolerance:.0e} was asked for): {UNREDUCED}"
+            f"{rounded(gap, 2, up=True, layout='e')} ({self.tolerance:.0e} was requested): {UNREDUCED}"
         )
         warnings = dict.fromkeys(warning for _, warnings in self.stops for warning in warnings)
         return stop, (*warnings, *([lifted] if stop == Stop.LIFTED else []))

@@ -304,8 +304,8 @@ def with_proof(error: SolverError, instance: Instance, proof: Derived) -> Solver
     if each and proof.bound is not None:
         shown = ", ".join(f"{few_numbers(y)} of '{name}'" for name, y in error.multipliers.items())
         error.hint += (
-            f": {shown} give a sum of at least {rounded(proof.bound / unit, 6, up=False)}, where the lines "
-            "allow no more than 0"
+            f": {shown} give a sum of at least {rounded(proof.bound / unit, 6, up=False)}, where the "
+            "constraints allow no more than 0"
         )
     return error
 
@@ -564,15 +564,15 @@ def infeasible_error(instance: Instance, nearest: Probe) -> SolverError:
             (", for points whose entries are at most ", nearest.reach),
         )
     )
-    alone = ", of these lines alone" * bool(for_points and not up_to)
+    alone = ", from these constraints alone" * bool(for_points and not up_to)
     line = worst_line(instance, nearest.point, nearest.names)
-    no_more = ", and no other of them by more" if len(lines) > 1 else ""
-    near = f" (a point found near {line.missed(instance)}{no_more})" if line is not None else ""
+    no_more = ", and none of the others by more" if len(lines) > 1 else ""
+    near = f" (a nearby point {line.missed(instance)}{no_more})" if line is not None else ""
     one = "one of them or leave it" if nearest.is_minimal else "some of them or leave them"
     out = f"relax {'it or leave it' if len(lines) == 1 else one} out"
-    out += "; other lines may conflict, too" * (len(lines) < len(instance.program.constraints))
+    out += "; other constraints may conflict too" * (len(lines) < len(instance.program.constraints))
     out = "if larger numbers are meant, choose units in which they are nearer to 1; else " * bool(up_to) + out
-    by = "multipliers" if nearest.proof.saved else "the ranges that the lines leave"
+    by = "multipliers" if nearest.proof.saved else "the ranges that the constraints leave"
     error = SolverError(
         f"'{instance.program.name}' has no feasible point{up_to}: {named} {says}{with_promised}"
         f"{' there' if up_to and up_to == named_up_to else named_up_to}",
@@ -612,7 +612,7 @@ def endless_error(instance: Instance, growth: Growth) -> SolverError:
         f"entries beyond {rounded(growth.reach, 1, up=False, layout='e')}: every constraint holds with "
         f"{moving}, while the objective {falls} from {' to '.join(shown)}{end}",
         hint=f"add a constraint such as {_enumerated(caps, 'or')}, or check the sign of the objective and "
-        "which way round the constraints are",
+        "the directions of the constraints",
     )
     error.direction = along
     return error
@@ -644,7 +644,7 @@ def infinite_objective_error(instance: Instance, solver: str, raw: str, point: C
     return SolverError(
         f"the point of {solver} for '{instance.program.name}' keeps every constraint, but its objective has "
         f"no finite value ({raw}){f': {part}' if part else ''}",
-        hint=f"relax the constraints, check signs and givens, or {ALLOW_MORE}",
+        hint=f"relax the constraints, check signs and data, or {ALLOW_MORE}",
     )
 
 
@@ -672,7 +672,11 @@ def singular_error(instance: Instance) -> SolverError | None:
                     as_balls = {**instance.env, BOUNDS: balls_of_names(instance)[0]}
                     is_exact = evaluate_ball(factor, as_balls).is_exact and is_rank_at_most(rows, rank)
                     name, more = to_source(factor), "" if is_exact else " numerically"
-                    says = "has no finite value, whatever is chosen" if is_exact else "can hardly be computed"
+                    says = (
+                        "has no finite value, whatever the variables are"
+                        if is_exact
+                        else "can hardly be computed"
+                    )
                     return (SolverError if is_exact else UndecidedError)(
                         f"'{to_source(part)}' {says}: the {len(rows)} rows of '{name}' have rank {rank}"
                         f"{more}, and row {min(order[rank:])} depends on others",
@@ -718,8 +722,8 @@ def explain_failure(
     if last.stop == Stop.UNBOUNDED:
         return UndecidedError(
             f"not decided: {solver} says that '{instance.program.name}' is unbounded ({last.raw}), and no "
-            "point that keeps every line was found from which the objective gets better without end",
-            hint="bound what is chosen, check the sign of the objective, or try another solver",
+            "point that satisfies every constraint was found from which the objective improves without end",
+            hint="bound the variables, check the sign of the objective, or try another solver",
         )
     return _missed_error(instance, solver, last, point)
 
@@ -744,7 +748,7 @@ def _unproved_error(instance: Instance, solver: str, last: Point, nearest: Probe
     name, close = instance.program.name, ""
     if nearest is not None:
         point = candidate(instance, {d.name: nearest.point[d.name] for d in instance.program.choose})
-        close = f"; the nearest point misses constraints by up to {point.after:.1e}, relatively"
+        close = f"; the nearest point violates constraints by up to {point.after:.1e}, relatively"
         if point.after <= FEASIBLE and not np.isfinite(point.objective):
             return infinite_objective_error(instance, solver, last.raw, point)
         if point.after <= FEASIBLE:
@@ -759,7 +763,7 @@ def _unproved_error(instance: Instance, solver: str, last: Point, nearest: Probe
     return UndecidedError(
         f"no feasible point of '{name}' was found; that there is none, as {solver} says ({last.raw}), was "
         f"not proved{close}",
-        hint=f"check the constraints and the givens, {UNITS}",
+        hint=f"check the constraints and the data, {UNITS}",
     )
 
 
@@ -769,7 +773,7 @@ def _missed_error(instance: Instance, solver: str, last: Point, point: Candidate
     unused = [d for d in program.choose if last.variables and d.name not in last.variables]
     if point is None and unused:
         return SolverError(
-            f"'{unused[0].name}' is chosen, and neither the objective nor a constraint mentions it",
+            f"'{unused[0].name}' is a variable, and neither the objective nor a constraint contains it",
             where=program.source.locate(unused[0].span),
             hint=f"leave '{unused[0].name}' out of 'choose', or add a constraint on it",
         )
@@ -787,7 +791,7 @@ def _missed_error(instance: Instance, solver: str, last: Point, point: Candidate
         hint, else_do = "write the 'repair' so that it", "allow more time or iterations"
     # Points near it and inside were tried.
     is_moved = may_move(instance) and not program.repair and last.stop != Stop.STOPPED
-    tried = "; no point near it, or on the way inside of all lines, keeps them" if is_moved else ""
+    tried = "; no point near it, or on the path into the interior, is feasible" if is_moved else ""
     return SolverError(
         f"{first} {line.missed(instance)} ({last.raw}){tried}",
         hint=f"{hint} restores '{line.name}' (as X = X / max(diag(X)) does diag(X) <= 1), or {else_do}; "

@@ -323,8 +323,8 @@ def export(
 ) -> Exported:
     """A convex program with a workload filled in, as a file for other solvers.
 
-    It is the program as written, in its units: not reduced, not scaled. A point from elsewhere is led back
-    and judged by ``mmopt.certify(workload, program=program, point={"columns": x})``.
+    It is the program as written, in its units: not reduced, not scaled. A point found elsewhere is mapped
+    back and checked by ``mmopt.certify(workload, program=program, point={"columns": x})``.
 
     Parameters
     ----------
@@ -371,8 +371,8 @@ def cvxpy_problem(
 ) -> Lowered:
     """The cvxpy problem of a convex program: ``.problem``, ``.variables`` and ``.constraints`` by its names.
 
-    It is in the program's units: after ``.problem.solve()`` the point ``{name: variable.value}`` is judged by
-    ``mmopt.certify(workload, program=program, point=point)``.
+    It is in the program's units: after ``.problem.solve()`` the point ``{name: variable.value}`` can be
+    checked by ``mmopt.certify(workload, program=program, point=point)``.
 
     Raises
     ------

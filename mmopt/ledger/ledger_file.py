@@ -185,7 +185,7 @@ def create(path: Path, terms: Terms) -> None:
     if os.path.lexists(journal := f"{os.path.realpath(path)}-journal"):
         raise LedgerError(
             f"'{journal}' was left by an interrupted process; SQLite would apply it to a new ledger '{path}'",
-            hint="put the ledger that it belongs to back beside it, and read that; or choose another name",
+            hint="move the ledger that it belongs to back next to it, and read that; or choose another name",
         )
     row = [*terms_row(terms), amount_text(terms.total)]
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
@@ -322,7 +322,7 @@ _ERRORS = (
         "was held by another process for {seconds:g} seconds",
         "nothing was spent; try again when that is done",
     ),
-    (("SQLITE_NOTADB",), "is no ledger: it is no SQLite database", ""),
+    (("SQLITE_NOTADB",), "is not a ledger: it is not an SQLite database", ""),
     (
         ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH"),
         "may not be written ({code})",
@@ -347,7 +347,7 @@ def _read(connection: sqlite3.Connection, path: Path) -> Account:
     """The whole account; LedgerError where the file is not what a ledger of this version wrote."""
     ((application,),) = connection.execute("PRAGMA application_id").fetchall()
     if application != APPLICATION:
-        raise LedgerError(f"'{path}' is no ledger: it is an SQLite database of something else")
+        raise LedgerError(f"'{path}' is not a ledger: it is an SQLite database of something else")
     ((version,),) = connection.execute("PRAGMA user_version").fetchall()
     if version not in (1, FORMAT):
         raise LedgerError(

@@ -130,7 +130,7 @@ class Bill:
             raise LedgerError(f"'{self.path}' was replaced meanwhile by a ledger of another partition")
         if self.part is not None and terms.partition is None:
             raise OptionError(
-                f"the part '{self.part}' is asked for, and '{self.path}' declares no partition",
+                f"the part '{self.part}' was requested, and '{self.path}' declares no partition",
                 hint="leave the part out; a partition is declared when a ledger is created: --partition",
             )
         if terms.neighbours != (neighbours or terms.neighbours):

@@ -1,7 +1,7 @@
 """``plan``: the noise, cost and accuracy of a release before any data; covariances of its errors.
 
 A ``Plan`` holds the integer matrix to measure, the noise, and the privacy claim that follows. The noise is
-the least that a privacy allows, or the most that targets and wishes allow, if a privacy covers its cost.
+the least that a privacy allows, or the most that targets allow, if a privacy covers its cost.
 
 Noise proves the same of every integer strategy: the parts are measured one after the other, so that their
 costs add up; the least noise is the least whose cost is allowed (``least_scale``). A part may be measured on
@@ -309,7 +309,7 @@ def accuracy_columns(plan: Plan, confidence: float) -> Frame:
 
     query, label : its group and its label; then a column for each attribute (``tidy_columns``).
     standard_error, half_width : in counts, the latter of the interval of this confidence; noise : its kind.
-    max_variance, within, within_confidence : its targets and wishes, or NaN (a max_variance that a wish
+    max_variance, within, within_confidence : its targets, or NaN (a max_variance that a half width
     implies is left out); meets : whether they are met, NaN without one. These columns are left out where no
     query has a target.
 
@@ -520,8 +520,8 @@ def scale_for_targets(workload: Workload, strategy: StrategyForm, integer: Measu
         worst = int(np.argmax(np.where(targeted, unit / workload.targets, 0.0)))
         if targeted[worst] and unit[worst] > workload.targets[worst] * (1 + _TARGET_SLACK):
             raise WorkloadError(
-                f"query '{workload.labels()[worst]}' has variance {unit[worst]:.6g} at unit noise on this "
-                f"strategy, its max_variance is {workload.targets[worst]:.6g}",
+                f"query '{workload.labels()[worst]}' has variance {unit[worst]:.6g} at noise of scale 1 on "
+                f"this strategy, its max_variance is {workload.targets[worst]:.6g}",
                 hint="solve the strategy with fitness_for_use for these targets",
             )
         limits = np.where(targeted, workload.targets, np.where(is_noisy & ~targeted.any(), unit, np.inf))
@@ -529,7 +529,7 @@ def scale_for_targets(workload: Workload, strategy: StrategyForm, integer: Measu
     elif not targeted.any():
         raise PrivacyError(
             f"no query has a target that could set the scale of {noise.name} noise",
-            hint="write max_variance or within beside the queries, or give an epsilon",
+            hint="add max_variance or within to the queries, or give an epsilon",
         )
     else:
         limits = np.where(targeted, workload.targets, np.inf)
@@ -599,9 +599,9 @@ def plan(
     chosen for.
 
     With `absolute` unset, the noise is the least that `privacy` allows. With `absolute` the targets set it,
-    and the cost follows: for norm 2 unit noise on the strategy (`fitness_for_use`), scaled down where a query
-    exceeds its target after rounding; for norm 1 the most noise at which no query does. The intervals of
-    queries with a wish (``within``) are then no wider than the wish.
+    and the cost follows: for norm 2 noise of scale 1 on the strategy (`fitness_for_use`), scaled down where a
+    query exceeds its target after rounding; for norm 1 the most noise at which no query does. The intervals
+    of queries with a target ``within`` are then no wider than the target.
 
     The norm of a strategy and `privacy` decide the noise (``noise_for``): for norm 1 Laplace noise at the
     epsilon, for norm 2 Gaussian noise. For (epsilon, delta) the integers are measured as they are, or times a
@@ -713,7 +713,7 @@ def _within_wishes(planned: Callable[[float], Plan], target: float) -> Plan:
     while (excess := excess_over_wishes(best)) > 1:
         if max(part.relative for part in best.parts) * best.scale < _NO_NOISE:
             raise PrivacyError(
-                "no noise is small enough for the half widths that are asked for: rounding the strategy "
+                "no noise is small enough for the requested half widths: rounding the strategy "
                 "alone makes intervals wider",
                 hint="ask for wider ones",
             )
@@ -739,7 +739,7 @@ def _released(solution: Solution) -> StrategyForm:
     """The strategy of a solution; PrivacyError without one, or where the program bounds something else."""
     if not solution.has_strategy:
         raise PrivacyError(
-            f"the solution of '{solution.program}' is no strategy: the program says none",
+            f"the solution of '{solution.program}' has no strategy: the program does not define one",
             hint="write 'strategy' (factor(X) norm 2) or 'covariance' (Sigma on B)",
         )
     if solution.own_sensitivity is not None:
@@ -750,7 +750,7 @@ def _released(solution: Solution) -> StrategyForm:
                 solution.covariance is not None,
                 solution.strategy.neighbours,
             ),
-            hint="let the program's lines bound the sensitivity of its strategy to its neighbours (by "
+            hint="let the program's constraints bound the sensitivity of its strategy to its neighbours (by "
             "default the largest column norm) by 1, or let the objective be the privacy cost of its "
             "covariance",
         )

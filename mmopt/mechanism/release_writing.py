@@ -85,7 +85,7 @@ def _rounded(estimate: float, error: float, low: float, high: float, covered: fl
         f"{error:.12g}",
         rounded(str(low), min(_digits(low, error), 15), up=False),
         rounded(str(high), min(_digits(high, error), 15), up=True),
-        rounded(str(covered), 6, up=False),  # 0.95 is what was asked for, though its double is less
+        rounded(str(covered), 6, up=False),  # 0.95 is what was requested, though its double is less
     )
     return [float(text) for text in texts]
 
@@ -156,7 +156,7 @@ def coverage_kind(intervals: Intervals) -> str:
 
 
 def wishes_by_name(plan: Plan) -> dict[str, dict[str, float]]:
-    """The accuracy that was asked for, and how many queries miss it, by name of the group."""
+    """The accuracy that was requested, and how many queries miss it, by name of the group."""
     groups = zip(plan.workload.groups(), wishes_and_missed(plan), strict=True)
     return {name: each for (name, _), each in groups if each}
 

@@ -99,7 +99,7 @@ def privacy_warning(epsilon: float | None, delta: float | None, rho: float | Non
     )
     return next(
         (
-            f"{name} {value:g} is no protection in practice: {why}"
+            f"{name} {value:g} gives no protection in practice: {why}"
             for name, value, most, why in limits
             if value is not None and value > most
         ),

@@ -97,7 +97,7 @@ def check_feasible(instance: Instance, point: Candidate, what: str = "strategy")
         raise OptionError(f"the {what} has no finite objective in '{name}'" + (part and f": {part}"))
     worst = worst_line(instance, point.env)
     off = rounded(point.after, 2, up=True, layout="e")
-    misses = worst.missed(instance, off) if worst else f"misses a line by {off}, relatively"
+    misses = worst.missed(instance, off) if worst else f"violates a constraint by {off}, relatively"
     raise OptionError(
         f"the {what} gives no feasible point of '{name}': after its repair it {misses}",
         hint=f"give the program a 'repair' that makes any {what} feasible",
@@ -203,8 +203,8 @@ def certify(
     follow from the strategy (PODS 2010: the singular value bound, improved); and, while the gap is above
     ``tolerance``, at those of a solve of the program if it is convex. A program with ``bound l2_strategy`` is
     bounded by that program's certificate: for ε-differential privacy, because ‖A‖₁ >= ‖A‖₂. For a program
-    without a certificate a bound is also derived from its lines, at the caller's multipliers and as ``solve``
-    does.
+    without a certificate a bound is also derived from its constraints, at the caller's multipliers and as
+    ``solve`` does.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def certify(
     given_norm = norm_of(given)
     if norm is not None and given_norm not in (None, norm):
         raise OptionError(
-            f"the strategy has norm {given_norm}, and norm {norm} is asked for", hint="pass its matrix alone"
+            f"the strategy has norm {given_norm}, and norm {norm} was requested", hint="pass its matrix alone"
         )
     norm = given_norm if norm is None else norm
     parsed = as_program(program_for(workload, norm)[0] if program is None else program)
@@ -374,14 +374,15 @@ def bound_of(
     point: Any = None,
     givens: Mapping[str, Any] | None = None,
 ) -> MultiplierBound:
-    """The bound that exactly these multipliers prove, rounded to its safe side, whoever chose them.
+    """The bound that exactly these multipliers prove, rounded to its safe side, wherever they come from.
 
     It is the program's certificate, or that of ``l2_strategy`` where it says ``bound l2_strategy``. For a
-    convex program without one it is read off the lines: multipliers of inequalities are >= 0, matrices psd,
-    those of equations ``a == b`` count ``a - b``, added to what is minimized (minus a maximized objective).
-    Curved functions are replaced by their tangents at the point, and variables range over what the lines
-    allow of points that are not much worse than it; the bound is no worse than these ranges prove alone.
-    Negative multipliers where a sign is declared count as 0, and matrices are projected to psd ones.
+    convex program without one it is derived from objective and constraints: multipliers of inequalities are
+    >= 0 or psd, those of equations ``a == b`` multiply ``a - b``, which is added to what is minimized (minus
+    a maximized objective).
+    Curved functions are replaced by their tangents at the point, and variables range over what the
+    constraints allow for points not much worse than it. The bound is never worse than these ranges alone
+    prove. Negative multipliers where a sign is declared count as 0, and matrices are projected to psd ones.
 
     Parameters
     ----------
@@ -420,8 +421,8 @@ def bound_of(
         )
     if point is None:
         raise OptionError(
-            f"'{parsed.name}' has no certificate, so that its bound is read off its lines near a point, and "
-            "none is given",
+            f"'{parsed.name}' has no certificate, so its bound is derived from its constraints near a "
+            "point, and no point is given",
             hint="pass point=…: a feasible one, such as the variables of a solution",
         )
     chosen, along = given_point(instance, point)
@@ -482,8 +483,8 @@ class _Offered:
             remarks = [] if best is not repaired else missed_as_given(instance, self.values)
             if meant_by(instance, best, multipliers) is None:
                 raise OptionError(
-                    f"the strategy of '{instance.program.name}' is made of multipliers, and the point comes "
-                    "without",
+                    f"the strategy of '{instance.program.name}' is made from multipliers, and the point "
+                    "has none",
                     hint=f"add them to the point, by their names or as '{ROWS}'",
                 )
         sense = instance.program.sense
@@ -569,7 +570,7 @@ def _offers(
         _, improved = error_bound(judge.workload, strategy)
         yield (
             {wanted[0].key: improved},
-            "steps that begin at the strategy; it holds for every strategy all the same",
+            "steps that start at the strategy; the bound still holds for every strategy",
         )
 
 
@@ -625,7 +626,7 @@ def _read(
         raise OptionError(
             f"the bound of '{judge.program.name}' has multipliers {', '.join(every)}; "
             f"missing: {', '.join(sorted(missing))}",
-            hint="zeros say that a line does not count",
+            hint="a zero leaves a constraint out",
         )
     return checked
 
@@ -674,7 +675,8 @@ def better_of(instance: Instance, *bounds: Derived | None) -> Derived | None:
 def _unproved(ending: Ending, why: str) -> Ending:
     """The ending with a warning that the multipliers given prove nothing, and why."""
     warning = (
-        f"the multipliers given prove no bound by the lines: {why}; without solve=False a solve may prove one"
+        f"the given multipliers prove no bound from the constraints: {why}; without solve=False a solve "
+        "may prove one"
     )
     return replace(ending, warnings=(*ending.warnings, warning))
 
@@ -722,7 +724,7 @@ def given_point(instance: Instance, point: Any) -> tuple[dict[str, Array], dict[
 def _from_columns(instance: Instance, given: Mapping[str, Any]) -> tuple[dict[str, Array], dict[str, Array]]:
     """Variables and multipliers from columns, and rows, of an exported problem; errors as ``given_point``."""
     if others := [name for name in given if name not in (COLUMNS, ROWS)]:
-        raise OptionError(f"the point has '{others[0]}' beside '{COLUMNS}'", hint=POINT_HINT)
+        raise OptionError(f"the point has '{others[0]}' in addition to '{COLUMNS}'", hint=POINT_HINT)
     x = _numbers(f"'{COLUMNS}'", given[COLUMNS]).reshape(-1)
     y = _numbers(f"'{ROWS}'", given[ROWS]).reshape(-1) if ROWS in given else None
     variables, multipliers = led_from_columns(instance, x, y)
@@ -765,7 +767,7 @@ def _numbers(what: str, value: Any) -> Array:
     """An array of finite numbers; ``what`` names it in the error about anything else."""
     array = numbers(f"{what} of the point", value)
     if not np.isfinite(array).all():
-        raise OptionError(f"{what} of the point is no array of finite numbers", hint=POINT_HINT)
+        raise OptionError(f"{what} of the point is not an array of finite numbers", hint=POINT_HINT)
     return array
 
 

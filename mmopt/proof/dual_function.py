@@ -68,7 +68,7 @@ def dual_function(
     given = dict(multipliers or {})
     for key in {**given, **{name: None for name, line in lines.items() if not line.family}}:
         if key not in lines or lines[key].family:
-            raise UnsuitableError(f"'{key}' is no single constraint of '{program.name}'")
+            raise UnsuitableError(f"'{key}' is not a single constraint of '{program.name}'")
         relation = lines[key].relation
         sides = (relation.left, relation.right)
         low, high = sides if relation.op in ("<=", "<<", "==") else sides[::-1]

@@ -155,7 +155,7 @@ class Recheck:
             program = Program.parse(s.program_text, "the saved program")
             checked = check(program)
         except Error as error:
-            self.rows.add("program", s.program, f"its text is no program: {error.message}", False)
+            self.rows.add("program", s.program, f"its text is not a program: {error.message}", False)
             return None
         named = {
             "program": program.name,

@@ -108,7 +108,7 @@ def verify(
     workload: "WorkloadLike | None" = None,
     program: str | Path | Program | None = None,
 ) -> Verification:
-    """Recompute every claim of a solution, trusting nothing in it.
+    """Recompute every claim of a solution; nothing in it is trusted.
 
     The workload is compared by its hash; the program's text is parsed, checked and compared with the program
     that is shipped under its name; the variables are evaluated against every constraint; objective, bound
@@ -137,8 +137,8 @@ def verify(
         solution = Solution.load(solution)
     if not isinstance(solution, Solution):
         raise OptionError(
-            f"a {type(solution).__name__} is no solution, expected what solve returned, or its file",
-            hint="the solution stands first: verify(solution, workload)",
+            f"a {type(solution).__name__} is not a solution, expected what solve returned, or its file",
+            hint="the solution comes first: verify(solution, workload)",
         )
     saved = Program.parse(solution.program_text) if workload is None and solution.program_text else None
     workload = workload_for(workload, saved)

@@ -45,13 +45,13 @@ from mmopt.strategies import Neighbours
 ROUNDED = 1e-6  # of a half width: more than the rounding of both ends of an interval
 EXACT = 1 - 2 * BEYOND  # takes away the margin that is added to half widths: 15, not 15.01
 RULES = {"refuse": "refused", "drop": "dropped"}  # in words; any other rule is the label of a cell
-NOISE_ALONE = "errors and intervals: of the noise alone, not of sampling"
+NOISE_ALONE = "errors and intervals: for the noise only, not for sampling"
 QUERIES_SHOWN = 10  # of a group
 SHARES_SHOWN = 10  # queries on which a budget is spent
 
 
 def accuracy_by_group(plan: Plan, confidence: float) -> Table:
-    """Standard errors of each group, its largest half width, its wish, and whether the wish is met."""
+    """Standard errors of each group, its largest half width, its target, and whether that is met."""
     widths = plan.intervals(confidence).widths * EXACT
     groups, wanted = plan.workload.groups(), wishes_and_missed(plan)
     return replace(_accuracy(groups, plan.standard_errors, widths, wanted, confidence), title=NOISE_ALONE)
@@ -83,12 +83,12 @@ def _accuracy(
             row += [wish_words(wish), held]
         rows.append(row)
     numbers = ["queries", "least", "rms", "largest", f"± {percent(confidence)}"]
-    headings = ["asked", "held"] if any(wanted) else []
+    headings = ["target", "held"] if any(wanted) else []
     return rows_table(["standard error of", *numbers, *headings], rows, numbers, whole=headings)
 
 
 def unmet_words(groups: Sequence[tuple[str, slice]], wanted: Iterable[Mapping[str, float]]) -> str:
-    """The number of queries that miss their wish, in words, by group; "" where none does."""
+    """The number of queries that miss their target, in words, by group; "" where none does."""
     missed = [
         f"{wish['missed']:,} of {part.stop - part.start:,} in '{name}' ({wish_words(wish)})"
         for (name, part), wish in zip(groups, wanted, strict=True)
@@ -112,7 +112,7 @@ def accuracy_by_query(plan: Plan, confidence: float) -> Table:
 
 
 def shares_by_group(plan: Plan, shares: Array, savings: Array | None) -> Table:
-    """A row for each group: its wish, its share of the cost, and the saving if all of it is relaxed."""
+    """A row for each group: its target, its share of the cost, and the saving if all of it is relaxed."""
     groups = zip(plan.workload.groups(), plan.workload.wishes_by_group(), strict=True)
     rows = [
         (
@@ -124,7 +124,7 @@ def shares_by_group(plan: Plan, shares: Array, savings: Array | None) -> Table:
         for i, ((name, part), wanted) in enumerate(groups)
     ]
     numbers = _SHARE[: 1 if savings is None else 2]
-    return rows_table(("group", "queries", "asked", *numbers), rows, ("queries", *numbers))
+    return rows_table(("group", "queries", "target", *numbers), rows, ("queries", *numbers))
 
 
 def shares_by_query(plan: Plan, shares: Array, savings: Array | None) -> Table:
@@ -178,7 +178,7 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
         ("counted", _counted(plan.neighbours, row_rules(plan.workload))),
         ("scaled", plan.scaled_from),
         ("not covered", plan.not_covered),
-        ("wishes unmet", unmet_words(plan.workload.groups(), wishes_and_missed(plan))),
+        ("missed targets", unmet_words(plan.workload.groups(), wishes_and_missed(plan))),
         ("rounding", plan.rounding),
         ("warning", plan.warning),
     )
@@ -329,7 +329,7 @@ def _errors(errors: GroupErrors) -> Row:
 def release_rows(manifest: Mapping[str, Any], answers: Frame | None = None) -> list[tuple[str, str]]:
     """(name, text) for a manifest, of this version or of 0.1.0; a simulated one begins with a warning.
 
-    answers : with them, also which wishes are not met.
+    answers : with them, also which targets are missed.
     """
     workload, privacy, noise = manifest["workload"], manifest["privacy"], manifest["noise"]
     accuracy, versions, refined = manifest["accuracy"], manifest["versions"], manifest.get("refined")
@@ -341,9 +341,9 @@ def release_rows(manifest: Mapping[str, Any], answers: Frame | None = None) -> l
     rows = [
         ("not private", "" if manifest["private"] else SIMULATED),
         ("warning", manifest.get("warning", "")),
-        ("wishes unmet", unmet_words(groups, [wanted.get(name, {}) for name, _ in groups])),
+        ("missed targets", unmet_words(groups, [wanted.get(name, {}) for name, _ in groups])),
         (
-            "asked",
+            "workload",
             f"{workload['queries']:,} queries over {whole(workload['cells'])} cells"
             + (f", '{file}'" if file else ""),
         ),

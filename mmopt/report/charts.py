@@ -394,7 +394,7 @@ def heat_map(strategy: StrategyForm, title: str = "") -> Figure:
     images = [_draw_entries(axes, *panel, largest) for axes, panel in zip(panels, shown, strict=False)]
     for axes in panels[len(shown) :]:
         axes.set_visible(False)
-    figure.colorbar(images[0], ax=list(panels), label="entry, at unit noise", shrink=0.8)
+    figure.colorbar(images[0], ax=list(panels), label="entry, for noise of variance 1", shrink=0.8)
     size = f"{strategy.measured:,} measured queries over {whole(strategy.n)} cells"
     size += f"; the {len(shown)} largest of {len(matrices)} components" * (len(matrices) > len(shown))
     figure.suptitle(titled(title, size), x=0.02, ha="left", fontsize=10)
@@ -471,7 +471,7 @@ def profile_of_cells(strategy: StrategyForm, title: str = "") -> Figure:
     axes.stairs(costs, ends, color=COLOURS[0], linewidth=1.4)
     axes.axhline(highest, color="0.4", linewidth=1.0, linestyle=":")
     axes.set(xlabel=where, ylabel="squared column length", xlim=(0, ends[-1]), ylim=(0, 1.1 * highest or 1.0))
-    plainly(axes, titled(title, "privacy profile at unit noise"))
+    plainly(axes, titled(title, "privacy profile for noise of variance 1"))
     return on_its_page(figure)
 
 
@@ -494,7 +494,7 @@ def error_figure(
         (f"{name}: rms {rounded(float(np.sqrt(np.mean(np.square(errors)))), 4, up=True)}", errors)
         for name, errors in error_curves(strategy, workload, title or "strategy").items()
     ]
-    subject = f"Errors at unit noise: {NOISE_NAMES[strategy.norm]}, of variance 1 per unit of sensitivity"
+    subject = f"Errors: {NOISE_NAMES[strategy.norm]} noise of variance 1 per unit of sensitivity"
     queries = np.arange(workload.m)
     draw_by_query(axes, ((label, queries, errors) for label, errors in curves), subject, "standard error")
     is_plain = strategy.neighbours == ADD_REMOVE  # as baselines and the bound are
@@ -543,7 +543,7 @@ def accuracy_figure(plan: Plan, confidence: float, title: str = "") -> Figure:
     if "within" in errors and np.isfinite(wishes := errors["within"]).any():
         for number, (_, queries) in enumerate(parts):
             axes.plot(queries, wishes[queries], **{**stroke(number, 0, 1.0), "linestyle": ":"})
-        axes.plot([], [], color="0.4", linestyle=":", label="asked for")
+        axes.plot([], [], color="0.4", linestyle=":", label="target")
     figure.legend(loc="outside lower left", frameon=False, fontsize=8)
     return on_its_page(figure)
 

@@ -439,7 +439,7 @@ CAPTIONS = {
     "strategy": "What is measured: each row is a query, its noise is added to it.",
     "profile": "What each cell costs: where all cost the same, nobody's privacy is worth more than "
     "another's.",
-    "errors": "The standard error of each query beside two baselines, and the bound, where it is proved.",
+    "errors": "The standard error of each query, next to two baselines, and the bound if it is proved.",
     "accuracy": "Half widths of the intervals at the privacy that is spent, known before any data.",
     "compared": "Gap of each program and solver against time and iterations.",
     "answers": "Answers with their intervals; each by itself holds the count of the rows that are counted, "

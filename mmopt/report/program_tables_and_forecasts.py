@@ -332,7 +332,7 @@ def highlighted(written: str) -> Text:
 
 def givens_table(rows: Sequence[Sequence[str]]) -> Table:
     """The table of ``given_rows``."""
-    return rows_table(("given", "kind", "from", "what"), ((bold(name), *words) for name, *words in rows))
+    return rows_table(("data", "kind", "from", "what"), ((bold(name), *words) for name, *words in rows))
 
 
 def given_rows(checked: Checked) -> tuple[tuple[str, str, str, str], ...]:
@@ -348,7 +348,7 @@ def given_rows(checked: Checked) -> tuple[tuple[str, str, str, str], ...]:
 
 def lines_table(checked: Checked) -> Table:
     """The shape and curvature found for the objective and for both sides of each constraint."""
-    return rows_table(("line", "left side", "relation", "right side"), _lines(checked))
+    return rows_table(("name", "left side", "relation", "right side"), _lines(checked))
 
 
 def _lines(checked: Checked) -> Iterator[tuple[Text | str, ...]]:

@@ -116,7 +116,7 @@ def ranking_legend(ranked: Ranking) -> list[str]:
     kinds = {type(place.entry) for place in ranked.places}
     same_noise = " same noise: to the best program for the same noise." * (Outcome in kinds and not has_costs)
     at = "" if stated.privacy.delta is None else " at this delta"
-    costs = f"{stated.cost_name} needed: the least{at} at which every query with a target meets it."
+    costs = f"{stated.cost_name} needed: the least{at} that meets every target."
     continuous = (
         f"{CONTINUOUS}: of noise on real numbers, where rows are too many to be rounded to integers; "
         "of what a release draws the last digits may differ."
@@ -164,7 +164,7 @@ def baseline_costs(evaluated: Sequence[Evaluated], ranked: Ranking | None = None
             rows = (
                 (bold(name), *_cost(cost)) for name, cost in sorted(costs, key=lambda pair: pair[1].error)
             )
-            title = f"{noise} noise (for unit noise per unit of sensitivity)"
+            title = f"{noise} noise (of variance 1 per unit of sensitivity)"
             parts += [rows_table(("baseline", *numbers), rows, numbers, title), ""]
     return [*parts, *notes] if notes else parts[:-1]
 
@@ -180,7 +180,7 @@ def _note(one: Evaluated) -> str:
     """The reason why a baseline does not apply, or what was chosen for the workload; "" without either."""
     if one.reason is not None:
         return f"does not apply: {one.reason}"
-    lacking = ["does not tell the answers"] * any(not isfinite(cost.error) for cost in one.costs)
+    lacking = ["cannot derive the answers"] * any(not isfinite(cost.error) for cost in one.costs)
     return clipped("; ".join([*filter(None, [one.detail]), *lacking]))
 
 
@@ -213,7 +213,7 @@ def factors_legend(factors: Sequence[Factors]) -> list[str]:
         *["less privacy cost"] * any(one.over_best < 1.0 - FACTOR_ROUNDING for one in costs),
     ]
     cost = (
-        "privacy cost: the least Δ at which every query with a target meets it; its square is what "
+        "privacy cost: the least Δ that meets every target; its square is what "
         "fitness_for_use minimizes. Factors are those of Δ, to the program with the least and to the "
         "proved bound of all strategies."
     )
@@ -293,7 +293,11 @@ def comparison_report(
     notes: dict[str, list[str]] = {}
     parts: list[object] = []
     if tried:
-        title = "Certificates" if ranked.stated is None else "Certificates (objectives are at unit noise)"
+        title = (
+            "Certificates"
+            if ranked.stated is None
+            else ("Certificates (objectives are for noise of variance 1)")
+        )
         parts = [
             _certificates(title, tried, outcomes, notes),
             "",
@@ -464,18 +468,18 @@ def _legend(tried: Sequence[Outcome], ranked: Ranking) -> list[str]:
     if solutions:
         bounds = [o.solution.error_bound for o in tried if o.solution and o.noise]
         lines += [
-            f"gap: {_gap_words(solutions)}, recomputed from the program file; solvers are not believed. "
-            "Objective and bound are proved where no note says otherwise, and shown rounded to the safe "
-            "side; equal where they agree in six digits.",
+            f"gap: {_gap_words(solutions)}, recomputed from the program file, not taken from the solver. "
+            "Objective and bound are proved unless a note says otherwise. They are rounded to the safe "
+            "side, and shown as equal where they agree in six digits.",
             *[
-                "total error: estimated in floating point, squared, of all queries, at unit noise, the "
-                "strategy scaled to sensitivity 1; proved: "
-                f"no strategy of L2 sensitivity 1 has less than {figure(max(bounds), up=False)}. "
+                "total error: estimated in floating point, squared, of all queries, for noise of variance "
+                f"1, with the strategy scaled to sensitivity 1; proved: no strategy of L2 sensitivity 1 "
+                f"has less than {figure(max(bounds), up=False)}. "
                 "rmse: per query, unweighted."
                 for _ in bounds[: ranked.stated is None]
             ],
             "off by: largest relative violation of a constraint by the solver's point, before its repair.",
-            "memory: the most that the process held above what it held at its start.",
+            "memory: the peak of the process, less what it held at its start.",
         ]
     if _is_scaled(tried) and ranked.stated is None:
         lines.insert(1, "value: the objective on the scale that all formulations of a program share.")
@@ -582,7 +586,7 @@ def _iterations(solution: Solution, up: bool) -> Table:
     title = (
         f"Iterations{_shown_of(places, history)}: the solver's own count where not certified"
         + "; a gap below 0: not feasible yet" * any((row["gap"] or 0) < 0 for row in shown)
-        + "; the proved bound is read off the lines, in no row" * is_apart
+        + "; the proved bound is derived from the constraints and is in no row" * is_apart
     )
     return rows_table([*heads, "by"], rows, heads, title, whole=("by",))
 
@@ -628,7 +632,9 @@ def history_text(name: str, value: float | None, up: bool | None) -> str:
 
 CELLS_SHOWN = 10  # of those with slack
 AT_UNIT_NOISE = ("total error", "error bound")  # rows that a plan has at its privacy
-UNITS = f"{', '.join(AT_UNIT_NOISE)} and rmse are at unit noise and sensitivity 1, whatever the privacy"
+UNITS = (
+    f"{', '.join(AT_UNIT_NOISE)} and rmse are for noise of variance 1 and sensitivity 1, whatever the privacy"
+)
 VALUES_SHOWN = 2  # of an attribute, in the name of an orbit
 
 

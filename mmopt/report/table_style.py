@@ -94,8 +94,8 @@ WARNING_ROWS = ("not private", "warning")  # names of rows that are shown as war
 #: The names of rows in the order of reading: warnings, accuracy, what was chosen, the guarantee. The
 #: technical ones follow.
 ORDER = (
-    *(*WARNING_ROWS, "wishes unmet", "not read", "only filters"),
-    *("asked", "counted", "rows", "rmse", "intervals", "refined", "optimum"),
+    *(*WARNING_ROWS, "missed targets", "not read", "only filters"),
+    *("workload", "counted", "rows", "rmse", "intervals", "refined", "optimum"),
     *("chosen", "default program", "refining"),
     *("privacy cost", "privacy", "allowed", "neighbours", "not covered", "ledger"),
 )
@@ -225,10 +225,10 @@ def domain_table(domain: Domain) -> Table:
 
 
 def queries_table(workload: Workload) -> Table:
-    """A row for each group of queries, up to ``MOST_TABLE_ROWS``: count, weight, wish, first queries."""
+    """A row for each group of queries, up to ``MOST_TABLE_ROWS``: count, weight, target, first queries."""
     labels = workload.labels() if workload.m <= MOST_LABELLED_QUERIES else None
     groups, wanted = workload.groups(), [wish_words(each) for each in workload.wishes_by_group()]
-    heading = ["asked"] * any(wanted)
+    heading = ["target"] * any(wanted)
     rows: list[Row] = []
     for (name, part), block, wish in zip(groups[:MOST_TABLE_ROWS], workload.blocks, wanted, strict=False):
         first = shortened(labels[part], 2) if labels is not None else ""
@@ -243,7 +243,7 @@ def queries_table(workload: Workload) -> Table:
 
 
 def wish_words(wanted: Mapping[str, float]) -> str:
-    """A group of ``Workload.wishes_by_group`` in words; "" where nothing is asked."""
+    """A group of ``Workload.wishes_by_group`` in words; "" without targets."""
     words = [f"± {wanted['within']:g} at {percent(wanted['confidence'])}"] if "within" in wanted else []
     if "least_variance" in wanted:
         ends = dict.fromkeys(f"{wanted[name]:g}" for name in ("least_variance", "largest_variance"))

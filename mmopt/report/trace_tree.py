@@ -112,7 +112,7 @@ class Trace:
 
 
 def trace(solution: Solution, workload: "WorkloadLike | None" = None) -> Trace:
-    """The way from the program's text to the solution, as a tree that prints.
+    """The path from the program's text to the solution, as a tree that prints.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def _before_solving(
         "checked",
         "before any number is known"
         if facts.lines
-        else "no lines of its own: those of its steps are checked",
+        else "no constraints of its own: those of its steps are checked",
         rows.get("check", {}).get("seconds"),
         tuple(_lines(gets, facts)),
         {"lines": len(facts.lines), **_surveyed(*(side for line in facts.lines for side in line.sides))},
@@ -263,7 +263,7 @@ def _lines(gets: str, facts: Facts) -> Iterator[Trace]:
         ]
         yield Trace(line.name, line.formula.plain, None, (*sides, *cones))
     for name, how in handed.items():  # what is chosen
-        yield Trace(name, "chosen", nodes=tuple(Trace("handed over", plain_words(words)) for words in how))
+        yield Trace(name, "variable", nodes=tuple(Trace("handed over", plain_words(words)) for words in how))
 
 
 def _node(node: NodeFacts, depth: int = 4) -> Trace:
@@ -364,7 +364,7 @@ def _multipliers(solution: Solution, bound: float) -> Iterator[Trace]:
             else "all zero: ranges of the variables alone prove the bound",
         )
         for name in (c.name for c in program.constraints if f"of {c.name}" not in derived):
-            yield Trace(f"multiplier of {name}", "0: the line counts in the ranges alone")
+            yield Trace(f"multiplier of {name}", "0: the constraint is used in the ranges only")
     values = {"sensitivity": s.error_multipliers} if is_shared else s.multipliers
     certified = {
         f"of {m.key}" if m.dual_of else m.key: each_array(

@@ -162,7 +162,7 @@ def _day(node: YamlNode, what: str) -> float:
     try:
         days = period_days(word)
     except ValueError as error:
-        fail(node, f"{what} is {word}, which is no date: {error}")
+        fail(node, f"{what} is {word}, which is not a date: {error}")
     assert days is not None
     return float(days[0])
 
@@ -189,7 +189,7 @@ def _bins_of_dates(node: YamlNode, ends: Sequence[YamlNode], width: YamlNode, wh
     except ValueError as error:
         fail(
             width,
-            f"{what}: steps of {step} from {date_of(low)} lead to no date: {error}",
+            f"{what}: steps of {step} from {date_of(low)} do not lead to a date: {error}",
             "start on a day up to 28, end before 9999, or choose another width",
         )
     check_count(node, len(edges) - 1, what)
@@ -484,7 +484,7 @@ def _check_new(
     if first := seen.get(value):
         shown, earlier = describe(item), describe(first)
         if shown == earlier:
-            fail(item, f"{what}: {shown} stands twice, first in {first.where.inside(column=True)}", hint)
+            fail(item, f"{what}: {shown} appears twice, first in {first.where.inside(column=True)}", hint)
         fail(item, f"{what}: {shown} and {earlier} are the same value of a table")
     seen[value] = item
 
@@ -615,7 +615,7 @@ class CellWords:
         try:
             period = period_days(word.text)
         except ValueError as error:
-            fail(word, f"{word.text} is no date: {error}")
+            fail(word, f"{word.text} is not a date: {error}")
         if period is None:
             fail(word, f"attribute '{self.name}' has no {noun} {_spelled(word)}", self._hint(word, others))
         first, end = (bisect.bisect_left(bins.edges, day) for day in period)

@@ -515,7 +515,7 @@ def _reordered(node: Map, words: Vocabulary) -> Factor:
     if unordered := [words.cells.labels[cell] for cell in cells if cell >= declared]:
         fail(
             order,
-            f"the order of attribute '{name}' has '{unordered[0]}', which is beside the values in order",
+            f"the order of attribute '{name}' has '{unordered[0]}', which is not one of the ordered values",
         )
     if len(cells) < declared:
         missing = words.cells.labels[min(set(range(declared)).difference(cells))]
@@ -618,8 +618,8 @@ class _EntryReader:
             if first := self.names.get(name):
                 fail(
                     here,
-                    f"the query name '{name}' stands twice, first in {first.where.inside()}",
-                    "rename one of them, or leave the name out: unnamed queries may stand twice",
+                    f"the query name '{name}' appears twice, first in {first.where.inside()}",
+                    "rename one of them, or leave the name out: unnamed queries may repeat",
                 )
             self.names[name] = here
         if len(self.products) == MAX_PRODUCTS:
@@ -733,7 +733,7 @@ def _wish(entry: Map) -> Wish | None:
                 entry.key("confidence"), "confidence has no effect without within", "within: 50, for example"
             )
         return None
-    width = positive(half_width, "within", "leave within out for queries without such a wish")
+    width = positive(half_width, "within", "leave within out for queries without such a target")
     with placed((confidence or half_width).where):
         return Wish(width) if confidence is None else Wish(width, number(confidence, "confidence"))
 

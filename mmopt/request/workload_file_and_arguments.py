@@ -192,7 +192,7 @@ class _Converter:
                     raise WorkloadError(f"a key must be a non-empty text, found {key!r}")
                 if word.text in entries:
                     raise WorkloadError(
-                        f"the key '{word.text}' stands twice", hint="rename or remove one of them"
+                        f"the key '{word.text}' appears twice", hint="rename or remove one of them"
                     )
             at = key_place(place, word.text)
             if word.text == "column" and place.startswith(("domain.", "domain[")):
@@ -329,13 +329,13 @@ def _known(node: YamlNode | None, workload: Workload) -> dict[str | int | None, 
     for key, value in entries:
         if key.text == "total":
             rows = number(value, key.text)
-            require(rows >= 0 and rows.is_integer(), value, f"{rows:g} is no number of rows")
+            require(rows >= 0 and rows.is_integer(), value, f"{rows:g} is not a number of rows")
         elif (count := labels.count(key.text)) != 1:
             words = "no query has" if count == 0 else f"{count} queries have"
             parts = sorted(key.text.lower().split(", "))
             near = [label for label in labels if sorted(label.lower().split(", ")) == parts]
             near = near or difflib.get_close_matches(key.text, ("total", *labels), n=1)
-            ask = "only a query that is asked has one, as 'mmopt accuracy' lists them: ask for it as well"
+            ask = "only a query of the workload has one ('mmopt accuracy' lists them): add it to the workload"
             fail(key, f"{words} the label '{key.text}'", suggest(key.text, near) if near else ask)
     return {None if key.text == "total" else key.text: number(value, key.text) for key, value in entries}
 
@@ -436,7 +436,7 @@ def default_program(workload: Workload, pure: bool = False) -> tuple[str, str]:
         return "p_identity" if is_quick else "l1_strategy", "epsilon without delta asks for Laplace noise"
     if workload.has_all_targets:
         return "fitness_for_use", "every query has a target (max_variance)"
-    return "l2_strategy", "not every query has a target, so total error is what can be least"
+    return "l2_strategy", "not every query has a target, so total error is minimised"
 
 
 #: Cells up to which l1_strategy takes the place of p_identity: of 64 cells it takes some seconds.
@@ -476,13 +476,13 @@ def default_words(workload: Workload, privacy: Privacy | None) -> str:
 WorkloadLike: TypeAlias = Workload | Request | Mapping[str, Any] | str | os.PathLike[str] | AnyMatrix
 
 _TABLES = (".csv", ".gz", ".tsv", ".parquet", ".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db")
-_FIRST = "the workload stands first: solve(workload, program)"
+_FIRST = "the workload comes first: solve(workload, program)"
 _NONE = "a program that asks nothing of a workload is solved by solve(program=program)"
 
 _HINTS = {
     "DataVector": "a workload says what is asked of data: domain.marginals(ways=1)",
     "Domain": "say what is asked of it: domain.marginals(ways=1), domain.product(age='prefix')",
-    "Privacy": "a privacy goes to plan and release, beside the workload",
+    "Privacy": "a privacy goes to plan and release, with the workload",
     "NoneType": _NONE,
     "Program": f"{_FIRST}; {_NONE}",
     "Solution": "pass the workload that was solved: a solution knows it by its hash only",
@@ -506,8 +506,8 @@ def as_workload(value: object) -> Workload:
     >>> as_workload("l2_strategy")
     Traceback (most recent call last):
     ...
-    mmopt.errors.WorkloadError: 'l2_strategy' is a program, no workload
-      the workload stands first: solve(workload, program)
+    mmopt.errors.WorkloadError: 'l2_strategy' is a program, not a workload
+      the workload comes first: solve(workload, program)
     """
     if isinstance(value, Workload):
         return value
@@ -515,13 +515,13 @@ def as_workload(value: object) -> Workload:
         return request.workload
     kind = type(value).__name__
     if isinstance(value, list | tuple) and any(isinstance(item, Workload) for item in value):
-        raise WorkloadError(f"a {kind} of workloads is no Workload", hint="add them up: sum(workloads)")
+        raise WorkloadError(f"a {kind} of workloads is not a Workload", hint="add them up: sum(workloads)")
     if kind in _HINTS:  # a DataVector is an array too
-        raise WorkloadError(f"a {kind} is no Workload", hint=_HINTS[kind])
+        raise WorkloadError(f"a {kind} is not a Workload", hint=_HINTS[kind])
     is_array = isinstance(value, list | tuple) or hasattr(value, "__array__") or scipy.sparse.issparse(value)
     if is_array or is_frame(value):
         return Workload.from_matrix(value)
-    raise WorkloadError(f"a {kind} is no Workload", hint=_TAKEN)
+    raise WorkloadError(f"a {kind} is not a Workload", hint=_TAKEN)
 
 
 def as_request(value: object) -> Request | None:
@@ -554,7 +554,7 @@ def refuse_workload(data: object) -> None:
     if what:
         raise OptionError(
             f"{what} is given where data are expected",
-            hint="the data stand first: release(data, workload, privacy=…)",
+            hint="the data come first: release(data, workload, privacy=…)",
         )
 
 
@@ -563,15 +563,15 @@ def _of_path(value: str | os.PathLike[str]) -> Request:
     path = Path(value)
     if not path.exists():
         if (programs_folder() / f"{path}.program").is_file() or path.suffix == ".program":
-            raise WorkloadError(f"'{path}' is a program, no workload", hint=_FIRST)
+            raise WorkloadError(f"'{path}' is a program, not a workload", hint=_FIRST)
         if is_baseline(str(path)):
             raise WorkloadError(
-                f"'{path}' is a baseline, no workload",
+                f"'{path}' is a baseline, not a workload",
                 hint="write certify(workload, 'haar'), baseline('haar', workload)",
             )
     if path.suffix.lower() in (*_TABLES, ".npy"):
         raise WorkloadError(
-            f"'{path}' is no workload file by its name",
+            f"'{path}' does not look like a workload file",
             hint="a workload file is YAML; a matrix is read first: Workload.from_matrix(numpy.load(path))",
         )
     return load_request(value)

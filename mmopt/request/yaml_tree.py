@@ -396,7 +396,7 @@ _MEANINGS = (
         "something after the end of the file's first value",
         "a workload file is one mapping with the keys domain and workload",
     ),
-    ("incompatible YAML document", "another version of YAML is asked for", "workload files are YAML 1.2"),
+    ("incompatible YAML document", "another version of YAML is declared", "workload files are YAML 1.2"),
     (
         "found unknown escape character",
         "an escape that YAML does not know",
@@ -422,7 +422,7 @@ def parse_tree(text: YamlText) -> YamlNode:
             where=builder.open[0],
             hint="\n".join(
                 [
-                    "'mmopt init' left it open: write what is meant, as the comment beside it says, in",
+                    "'mmopt init' left it open: write what the comment next to it describes, in",
                     *(f"    line {line}: {written}" for line, written in lines.items()),
                 ]
             ),
@@ -508,7 +508,7 @@ class _TreeBuilder:
         where = self._where(event)
         if event.version is not None and tuple(event.version) != (1, 2):
             raise WorkloadError(
-                f"YAML {'.'.join(map(str, event.version))} is asked for, workload files are YAML 1.2",
+                f"YAML {'.'.join(map(str, event.version))} is declared, workload files are YAML 1.2",
                 where=where,
             )
         if self.root is not None:
@@ -576,7 +576,7 @@ class _TreeBuilder:
                 if earlier := first.get(key.text):
                     fail(
                         key,
-                        f"the key '{key.text}' stands twice, first in {earlier.where.inside()}",
+                        f"the key '{key.text}' appears twice, first in {earlier.where.inside()}",
                         "rename or remove one of them",
                     )
                 first[key.text] = key

@@ -49,11 +49,11 @@ def why_not_released(
     )
     return (
         f"the noise of '{program}' has privacy cost {sensitivity**2:.10g}, which is neither its objective "
-        f"nor 1, so its lines bound something else than what {changed}, and it cannot be released"
+        f"nor 1, so its constraints bound something other than what {changed}, and it cannot be released"
         if by_targets
-        else f"the strategy of '{program}' has {has}, not 1, so its lines bound something else than what "
-        f"{changed}: total error, rmse and sensitivity are those of the strategy scaled to 1, and it cannot "
-        "be released"
+        else f"the strategy of '{program}' has {has}, not 1, so its constraints bound something other than "
+        f"what {changed}: total error, rmse and sensitivity are those of the strategy scaled to 1, and it "
+        "cannot be released"
     )
 
 
@@ -146,9 +146,9 @@ class Solution(Charted, Reported):
     objective, bound, gap : of the program as stated (for its given design set, say). The objective is
         recomputed from the repaired point and rounded up, the bound from the multipliers and rounded
         down; gap = objective / bound - 1 (``gap_between``). Without a certificate bound and gap are None.
-        Where the point misses a line by rounding (1e-10, relatively), the objective is its value there plus
-        the miss times the line's multiplier, the most that the miss can gain; with a warning where that is
-        more than the tolerance.
+        Where the point violates a constraint by rounding (1e-10, relatively), the objective is its value
+        there plus the violation times the constraint's multiplier, the most that the violation can gain;
+        with a warning where that is more than the tolerance.
     error, error_bound, error_gap : total error of the strategy (‖A‖² ‖W A⁺‖²_F, weighted), and a bound
         over *all* strategies, from ``l2_strategy``'s certificate at ``error_multipliers``.
     objective_grade, bound_grade, error_grade, error_bound_grade : the ``Grade`` of each; that of a gap is the

@@ -99,7 +99,11 @@ def _digits(objective: float, bound: float, up: bool) -> int:
 def _gap_words(s: Solution) -> str:
     """The grade of the gap, and its kind where it is not relative."""
     is_local = s.gap is not None and s.status.stop.startswith(Stop.LOCAL)
-    search = "the optimum lies between bound and objective: a local search closes no gap" if is_local else ""
+    search = (
+        "the optimum lies between bound and objective: a local search does not close the gap"
+        if is_local
+        else ""
+    )
     return "; ".join(filter(None, (s.gap_grade, s.kind_of_gap, search)))
 
 
@@ -110,7 +114,7 @@ def _derived_rows(s: Solution, up: bool) -> list[tuple[str, str]]:
     gap = "" if s.derived_gap is None else f"; gap {_figure(s.derived_gap, 2, True, 'e')}"
     if s.gap is not None and s.derived_gap is not None and s.derived_gap < s.gap / 2:
         gap += "; the certificate is loose here"
-    basis = f"{s.derived_grade}: by the program's own lines{gap}"
+    basis = f"{s.derived_grade}: from the program's constraints{gap}"
     return [("derived bound", f"{_figure(s.derived_bound, up=not up)}   ({basis})")]
 
 
@@ -123,12 +127,13 @@ def error_rows(s: Solution, scaled: str = "", bound_by: str = "") -> list[tuple[
     return [
         (
             "total error",
-            f"{total}   ({s.error_grade}: in floating point, of the strategy at unit noise, scaled{scaled} "
+            f"{total}   ({s.error_grade}: in floating point, for noise of variance 1, with the strategy "
+            f"scaled{scaled} "
             "to sensitivity 1)",
         ),
         ("error bound", f"{bound}   ({s.error_bound_grade}; over all strategies{bound_by})"),
         ("error gap", f"{rounded(s.error_gap, 2, up=True, layout='e')}   ({s.error_gap_grade})"),
-        ("rmse", f"{rounded(s.rmse, 6, up=True)}   (per query, unweighted; at unit noise)"),
+        ("rmse", f"{rounded(s.rmse, 6, up=True)}   (per query, unweighted; for noise of variance 1)"),
     ]
 
 

@@ -89,7 +89,10 @@ class Status:
     def __str__(self) -> str:
         point = "feasible" if self.feasible else "not feasible"
         if self.feasible and self.violation > 1.0:  # relative to terms next to zero: such a figure alarms
-            return f"{self.stop}; {point} (before it was moved inside, a line was off by more than its terms)"
+            return (
+                f"{self.stop}; {point} (before it was moved inside, a constraint was violated by more "
+                "than the size of its terms)"
+            )
         return f"{self.stop}; {point} (before repair off by {self.violation:.1e})"
 
 

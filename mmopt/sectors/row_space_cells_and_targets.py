@@ -373,7 +373,7 @@ class QueriesOnSectors:
             seen = tuple(looked_at[at] for at in free if each[at].varies.any())
             component = self.components.get(rests)
             if component is None or seen not in component.layout.starts:
-                raise OptionError("the strategy does not support the queries whose answers are asked")
+                raise OptionError("the strategy does not support the queries whose answers are requested")
             flats = [each[at].flat if looked_at[at] in seen else each[at].flat[:, :1] for at in free]
             within = [
                 each[at].rest[:, members] for at, members in zip(at_rest, component.members, strict=True)

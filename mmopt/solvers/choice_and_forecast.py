@@ -291,7 +291,7 @@ def as_solver(solver: SolverLike) -> str | SolverRow | None:
     if callable(solver):
         return function_row(solver)
     raise OptionError(
-        f"a {type(solver).__name__} is no solver",
+        f"a {type(solver).__name__} is not a solver",
         hint="expected a name ('clarabel'), 'conic', 'module:function', or a function of a ConicProblem",
     )
 
@@ -375,7 +375,7 @@ def conic_solver(instance: Instance, name: str | SolverRow | None) -> SolverRow:
             able = [r.name for r in SOLVERS if not missing_cones(r, needed)]
             raise UnsuitableError(
                 f"'{instance.program.name}' does not work with {row.name}: "
-                f"it must have the {' and the '.join(missing)} cone",
+                f"it lacks the {' and the '.join(missing)} cone",
                 hint=f"these have it: {', '.join(able)}",
             )
     else:

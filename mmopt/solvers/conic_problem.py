@@ -1,23 +1,23 @@
 """The compiled problem as plain data, and named arrays back.
 
-A solver of one's own takes this, and an exported file contains it: minimize ``c @ x + offset``
-subject to ``A @ x + s = b`` with s in a product of cones K, whose rows are in the order of the fields of
-:class:`Cones`. Where a program maximizes, minus its objective is minimized.
+This is what your own solver receives, and what an exported file contains: minimize ``c @ x + offset``
+subject to ``A @ x + s = b``, with s in a product of cones K. The rows are in the order of the fields of
+:class:`Cones`. If the program maximizes, minus its objective is minimized.
 
-**A solver of one's own** is one Python function from a :class:`ConicProblem` to a point and multipliers.
-It returns x (n,) and y (m,), in the dual cones, with ``c + A.T @ y = 0`` (``P @ x`` added where there is a
-P), as ``(x, y)``, or as a dictionary or object with ``x`` and ``y`` and, if it likes, ``iterations`` and
-``status``. With status "infeasible" or "unbounded" x may be None; nothing of that is believed. A generator of
-such answers is stopped after each, by the gap that is asked for, a time limit or Ctrl-C. Nothing stops
-another function in a Python session: it looks at ``problem.options.time_limit`` itself. ``mmopt compare``
-ends its process.
+**Your own solver** is one Python function from a :class:`ConicProblem` to a point and multipliers. It returns
+x (n,) and y (m,), in the dual cones, with ``c + A.T @ y = 0`` (plus ``P @ x``, if there is a P). The result
+is ``(x, y)``, or a dictionary or object with ``x`` and ``y`` and, optionally, ``iterations`` and ``status``.
+With status "infeasible" or "unbounded", x may be None; the status is checked, not trusted. The function may
+also be a generator of such results. A generator is stopped between two results, by the requested gap, a time
+limit or Ctrl-C. A plain function in a Python session cannot be stopped: it has to respect
+``problem.options.time_limit`` itself. ``mmopt compare`` ends its process.
 
-``problem.options.tolerance`` is the gap asked for, as ``mmopt.solve(…, tolerance=…)`` or ``--tolerance``
-says, else 1e-6. It is proved of the repaired point, so solve somewhat more exactly: where a program has no
-repair, a point that misses a line by more than rounding, 1e-10 of its size, may be refused. The function is
-called once for every problem that a solve makes, which may be many: each part of a reduction (at nine tenths
-of its share of the tolerance), each step of a procedure, each round of a search; and perhaps once more at a
-smaller tolerance.
+``problem.options.tolerance`` is the requested gap, from ``mmopt.solve(…, tolerance=…)`` or ``--tolerance``,
+by default 1e-6. The gap is proved for the repaired point, so solve a little more accurately. If a program has
+no repair, a point may be refused that violates a constraint by more than rounding, that is 1e-10 of its size.
+The function is called once for every problem that a solve makes, and there may be many: each part of a
+reduction (at nine tenths of its share of the tolerance), each step of a procedure, each round of a search. It
+may be called once more at a smaller tolerance.
 
 In a module ``own``::
 
@@ -35,9 +35,9 @@ In a module ``own``::
 
     simplex.cones = {"zero", "nonnegative"}
 
-``mmopt.solve(workload, program, solver=simplex)``, ``mmopt solve … --solver own:simplex``. ``cones`` names
-what it takes (:class:`Cones`), by default all; ``quadratic = True`` beside it asks for a quadratic objective
-as P. A ``__version__`` of its module is printed with the result.
+Use it as ``mmopt.solve(workload, program, solver=simplex)`` or ``mmopt solve … --solver own:simplex``.
+``cones`` names the cones that it accepts (:class:`Cones`), by default all. With ``quadratic = True`` it gets
+a quadratic objective as P. If its module has a ``__version__``, that is printed with the result.
 """
 
 import importlib
@@ -424,7 +424,7 @@ def imported(name: str) -> Callable[[ConicProblem], Any]:
             ) from None
         raise SolverError(
             f"the module '{module_name}' of the solver '{name}' cannot be imported: {error}",
-            hint="install what it needs beside mmopt",
+            hint="install what it needs in mmopt's environment",
         ) from None
     except Exception as error:
         raise SolverError(
@@ -539,7 +539,7 @@ def _vector(name: str, what: str, value: Any, length: int, of: str) -> Array:
     bad = np.flatnonzero(~np.isfinite(array))
     if len(bad):
         what = f"{what}[{bad[0]}] = {array[bad[0]]}"
-        raise _wrong(name, f"returned {what}; {len(bad)} of {length} are no finite numbers")
+        raise _wrong(name, f"returned {what}; {len(bad)} of {length} are not finite numbers")
     return array
 
 

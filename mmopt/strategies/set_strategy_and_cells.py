@@ -254,7 +254,7 @@ class SetStrategy(StrategyOfFew):
                 (factor.lengths if at else factor.means).any()
                 for factor, at in zip(combined, chosen, strict=True)
             ):
-                raise OptionError("the strategy does not support the queries whose answers are asked")
+                raise OptionError("the strategy does not support the queries whose answers are requested")
         return answers.ravel()
 
     def implicit(self) -> Implicit:

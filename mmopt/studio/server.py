@@ -275,9 +275,9 @@ class Handler(BaseHTTPRequestHandler):
         try:
             value = parse_json(body.decode())
         except ValueError:
-            raise Refused(HTTPStatus.BAD_REQUEST, "the call is no JSON") from None
+            raise Refused(HTTPStatus.BAD_REQUEST, "the call is not JSON") from None
         if not isinstance(value, dict):
-            raise Refused(HTTPStatus.BAD_REQUEST, "the call is no object")
+            raise Refused(HTTPStatus.BAD_REQUEST, "the call is not an object")
         return value
 
     def stream(self, lane: Lane, call: PageCall) -> None:

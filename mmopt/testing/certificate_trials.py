@@ -185,7 +185,7 @@ class WeakDualityReport:
 
     def __str__(self) -> str:
         if not self.has_certificate:
-            read = ": a solve reads its bound off its lines" if self.is_derived else ""
+            read = ": a solve derives its bound from its constraints" if self.is_derived else ""
             return f"'{self.program}' has no certificate of its own{read}"
         if not self.pairs:
             head = f"weak duality of '{self.program}' could not be tested"

@@ -117,7 +117,7 @@ def listed(value: Any, most: int) -> Sequence[object] | None:
     items: Sequence[object] = value if is_list else list(value)
     if not is_list and all(isinstance(item, Hashable) for item in items) and len(set(items)) < len(items):
         raise WorkloadError(
-            f"a {type(value).__name__} that holds a value twice is data, no list of labels",
+            f"a {type(value).__name__} that holds a value twice is data, not a list of labels",
             hint="which labels occur in data is confidential: write them as a list, or as a categorical with "
             "declared categories (pandas.CategoricalDtype, polars.Enum)",
         )
@@ -148,7 +148,7 @@ def labelled(matrix: Any) -> tuple[Any, tuple[str, ...], Domain | None]:
     if entries.dtype.kind not in "biuf":
         raise WorkloadError(
             f"the data frame holds {entries.dtype.name} values, expected a number per query and cell",
-            hint="a row is a query and a column a cell; labels of queries stand in the index, data elsewhere",
+            hint="a row is a query and a column a cell; labels of queries go in the index, data go elsewhere",
         )
     columns = tuple(_label(label) for label in matrix.columns)
     texts = tuple(label_of(label) for label in columns)

@@ -287,7 +287,7 @@ def refuse_repeated(values: Iterable[TableValue], message: Callable[[TableValue]
 
 def _in_two_cells(value: TableValue) -> str:
     """The message about a value of two cells."""
-    return f"the value {value!r} stands twice, expected in one cell only"
+    return f"the value {value!r} appears twice, expected in one cell only"
 
 
 def describe_number(value: float) -> str:

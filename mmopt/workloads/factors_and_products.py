@@ -243,8 +243,8 @@ class Explicit(Group):
 def no_targets() -> WorkloadError:
     """The error for a program that needs accuracy targets."""
     return WorkloadError(
-        "the program asks for accuracy targets and no query of the workload has one",
-        hint="write max_variance beside the queries, or pass targets= to Workload.from_matrix",
+        "the program needs accuracy targets, and no query of the workload has one",
+        hint="add max_variance to the queries, or pass targets= to Workload.from_matrix",
     )
 
 
@@ -269,7 +269,7 @@ LEAST_MISSED = 1e-8
 
 @dataclass(frozen=True)
 class Wish:
-    """The wish that an estimate is within so many counts of the truth with at least this probability.
+    """The target that an estimate is within so many counts of the truth with at least this probability.
 
     Raises
     ------
@@ -442,7 +442,7 @@ class Product(Group):
         return ", ".join(words) or "total"
 
     def spelled_out(self, texts: dict[int, str]) -> str:
-        """The text of queries, weight and target: name and wish do not matter."""
+        """The text of queries, weight and target: name and half width do not matter."""
         for factor in {id(factor): factor for factor in self.factors}.values():
             if id(factor) not in texts:
                 texts[id(factor)] = spelled_out(factor.describe())
@@ -457,7 +457,7 @@ class Product(Group):
 
 
 def wishes(blocks: Sequence[Group]) -> list[tuple[slice, Wish]]:
-    """The wishes for half widths in a workload's blocks, each with the numbers of its queries."""
+    """The targets for half widths in a workload's blocks, each with the numbers of its queries."""
     ends = itertools.accumulate(block.m for block in blocks)
     return [
         (slice(end - block.m, end), block.within)

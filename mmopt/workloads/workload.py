@@ -61,7 +61,7 @@ def _joined(first: Workload, second: Workload) -> tuple[Block, ...]:
         if isinstance(block, Product) and block.name in names:
             raise WorkloadError(
                 f"both workloads have queries of the name '{block.name}'",
-                hint="rename one of them, or leave the name out: unnamed queries may stand twice",
+                hint="rename one of them, or leave the name out: unnamed queries may repeat",
             )
     blocks = (*first.blocks, *second.blocks)
     products = [block for block in blocks if isinstance(block, Product)]
@@ -314,7 +314,7 @@ class Workload(Tabular):
 
     def wishes_by_group(self) -> list[dict[str, float]]:
         """By group the accuracy that is asked for: ``within`` and ``confidence``, the least and the largest
-        variance where they are not those of this wish, and the number of queries without any.
+        variance where they are not those of this half width, and the number of queries without any.
         """
         wish_of = {rows.start: wish for rows, wish in wishes(self.blocks)}
         wanted: list[dict[str, float]] = []
@@ -597,7 +597,7 @@ def _products(workload: Workload, name: str) -> tuple[Product, ...]:
     if not names:
         raise OptionError(
             f"there is no sub-workload '{name}': the workload has none",
-            hint="write 'subworkload: NAME' beside the workload entries that belong to it",
+            hint="add 'subworkload: NAME' to the workload entries that belong to it",
         )
     raise OptionError(
         f"there is no sub-workload '{name}', the workload has {', '.join(names)}", hint=suggest(name, names)

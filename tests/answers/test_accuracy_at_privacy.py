@@ -135,14 +135,14 @@ def test_a_program_solver_options_and_files_go_where_they_are_read(tmp_path: Pat
     for given, message in (
         (
             {"strategy": found.solution, "threads": 1},
-            "strategy is solved already, and threads is for sol",
+            "the strategy is already solved, and threads is an option",
         ),
         ({"strategy": "haar"}, "strategy is 'haar', expected a solution, or "),
         (
             {"strategy": np.eye(4)},
             "strategy is of type ndarray, expected a solution, ",
         ),
-        ({"givens": {"Q": np.eye(4)}}, "givens are of a program, and none is solved here"),
+        ({"givens": {"Q": np.eye(4)}}, "givens belong to a program, and no program is solved here"),
     ):
         with pytest.raises(OptionError) as caught:
             accuracy(w, {"rho": 1}, **given)

@@ -59,9 +59,9 @@ def test_a_wish_that_will_be_missed_stops_the_release_before_it_reads_or_spends(
         patch.setattr(private_release, "counted_data", None)  # no row is counted
         ask(ledger=ledger, data_set="people")
     assert str(refused.value).startswith(
-        "at this privacy accuracy wishes are missed by 2 of 2 in 'sex' (± 1 at 95%)\n"
+        "at this privacy accuracy targets are missed by 2 of 2 in 'sex' (± 1 at 95%)\n"
     )
-    assert "what the wishes need (less, where every entry has one, however wide): ask" in str(refused.value)
+    assert "what the targets need (less, if every entry has one, however loose): loosen" in str(refused.value)
     assert "anyway=True" in str(refused.value) and states(ledger) == []
     for given in ({"anyway": True}, {"simulate": 1}):
         assert ask(**given).manifest["accuracy"]["asked"]["sex"]["missed"] == 2
@@ -169,9 +169,9 @@ def test_what_is_refused_is_refused_before_rows_are_read(ledger: Path, tmp_path:
         ({"data_set": "adults"}, LedgerError, f"'{ledger}' is the ledger of the data set 'people'"),
         ({"neighbours": "replace-one"}, LedgerError, f"'{ledger}' counts privacy of add-remove"),
         ({"ledger": tmp_path / "no"}, LedgerError, f"there is no ledger '{tmp_path / 'no'}'"),
-        ({"ledger": data}, LedgerError, f"'{data}' is no ledger: it is no SQLite database"),
-        ({"ledger": None}, OptionError, "the data set is given, and there is no ledger"),
-        ({"ledger": None, "data_set": None, "part": "a"}, OptionError, "the part is given, and there is no"),
+        ({"ledger": data}, LedgerError, f"'{data}' is not a ledger: it is not an SQLite database"),
+        ({"ledger": None}, OptionError, "the data set is given without a ledger"),
+        ({"ledger": None, "data_set": None, "part": "a"}, OptionError, "the part is given without a ledger"),
     ):
         with pytest.raises(error) as caught:
             released(**{"ledger": ledger, "data": data, **more})
@@ -316,7 +316,7 @@ def test_only_what_may_be_charged_is_doubted(ledger: Path, monkeypatch: Any) -> 
     assert str(end(LedgerError("replaced meanwhile"))) == "replaced meanwhile"
     for doubtful in (KeyboardInterrupt(), MemoryError()):
         assert end(doubtful).__notes__ == [
-            f"it may be that the release was charged: 'mmopt ledger show {ledger}' says what is spent"
+            f"the release may have been charged: 'mmopt ledger show {ledger}' says what is spent"
         ]
 
 
@@ -353,8 +353,8 @@ def test_what_has_no_name_needs_one(ledger: Path, subtests: pytest.Subtests) -> 
                 with pytest.raises(OptionError) as caught:
                     call()
                 assert str(caught.value) == (
-                    "a release that is charged to a ledger names its data set, and this table has no name\n"
-                    "  say which it is: --data-set NAME (data_set= in Python)"
+                    "a release charged to a ledger needs the name of its data set, and this table has no "
+                    "name\n  say which it is: --data-set NAME (data_set= in Python)"
                 )
 
 

@@ -191,8 +191,8 @@ def test_queries_without_wishes_are_left_out() -> None:
     assert least.cost == budget(Workload.from_products(domain, [asked])).cost
     assert least.left_out == least.summary()["left_out"] == 4
     assert dict(least.rows())["left out"] == (
-        "4 queries without a wish: a release that answers them too may miss wishes at this budget; "
-        "give them a wish as well, however wide"
+        "4 queries without a target: a release that answers them too may miss targets at this budget; give "
+        "them a target as well, however loose"
     )
     rows = Workload.from_matrix(np.vstack([np.eye(2), np.ones((1, 2))]), targets=[4.0, np.inf, 5.0])
     only = budget(rows).plan.workload
@@ -206,7 +206,7 @@ def test_no_wish_at_all_is_refused() -> None:
         budget(Workload.from_matrix(np.eye(2)))
     assert str(caught.value) == (
         "no query says how accurate its answer must be, so there is nothing to find a budget for\n"
-        "  write 'within: 50' (counts, at 95 %) or 'max_variance: 600' beside the queries"
+        "  add 'within: 50' (counts, at 95 %) or 'max_variance: 600' to the queries"
     )
 
 
@@ -261,7 +261,7 @@ def test_replaced_rows_cost_more_and_have_no_bound() -> None:
     one, other = budget(w), budget(w, neighbours="replace-one")
     assert other.cost > one.cost and other.bound is None and other.gap is None
     shown = dict(other.rows())
-    assert shown["bound"] == "none (known for variances, continuous noise and rows added or removed alone)"
+    assert shown["bound"] == "none (only known for variances, continuous noise, and rows added or removed)"
     assert "gap" not in shown
 
 

@@ -54,11 +54,11 @@ def test_what_is_no_release(tmp_path, folder):
     none = tmp_path / "none"
     assert refusal(none) == f"there is no folder '{none}'{HINT}"
     none.mkdir()
-    assert refusal(none) == f"'{none}' is no release: it has no manifest.json{HINT}"
+    assert refusal(none) == f"'{none}' is not a release: it has no manifest.json{HINT}"
     twice = (b'{"format": 1, "format": 2}', b'{"a": {"b": 1, "b": 1}}', b'{"a": NaN}', b'{"a": -1e400}')
     for text in (b"{", b"\xff", *twice, b"[" * 200_000, b"[" * 150 + b"]" * 150):
         (none / "manifest.json").write_bytes(text)
-        assert refusal(none) == f"'{none}/manifest.json' is no manifest of a release{HINT}"
+        assert refusal(none) == f"'{none}/manifest.json' is not the manifest of a release{HINT}"
     for text, kind in (("[]", "None"), ('{"format": "mmopt release 4"}', "'mmopt release 4'")):
         (none / "manifest.json").write_text(text)
         assert refusal(none) == (
@@ -91,7 +91,7 @@ def test_a_manifest_with_other_values(again, subtests):
         with subtests.test(f"{key}, {value}"):
             folder = again()
             changed(folder, **{key: value})
-            assert refusal(folder) == f"'{folder}/manifest.json' is no manifest of a release{HINT}"
+            assert refusal(folder) == f"'{folder}/manifest.json' is not the manifest of a release{HINT}"
 
 
 def test_the_accuracy_that_was_asked_for_is_compared_with_the_workload(tmp_path):
@@ -144,7 +144,7 @@ def test_what_was_declared_of_rows_is_in_the_manifest_and_is_compared(tmp_path):
     assert "contradicts itself: rows rules age missing is 'refuse' by" in refusal(folder, described)
     for wrong in (3, {}, {"rules": 1, **declared}, {"rules": {"a": {}}, **declared}):
         changed(folder, rows=wrong)
-        assert refusal(folder) == f"'{folder}/manifest.json' is no manifest of a release{HINT}"
+        assert refusal(folder) == f"'{folder}/manifest.json' is not the manifest of a release{HINT}"
 
 
 def test_a_release_of_the_format_before_loads_with_its_words(tmp_path):
@@ -205,7 +205,7 @@ def test_a_file_that_was_changed_or_lost_is_named(again, subtests):
             )
             path.unlink()
             assert refusal(folder) == (
-                f"'{folder}' is not whole: its manifest lists {name}, which cannot be read\n"
+                f"'{folder}' is incomplete: its manifest lists {name}, which cannot be read\n"
                 "  copy the folder again from where it was released"
             )
 
@@ -384,7 +384,7 @@ def test_figures_that_are_changed_together_must_allow_one_another(again, subtest
         ({"privacy epsilon": least * (1 + 1e-6)}, ""),
         ({"privacy epsilon": 2.0}, ""),
         ({"privacy delta": 1e-300}, "privacy epsilon is 1.0 by its manifest, 8.76"),
-        ({"privacy delta": 0.0}, "no manifest"),
+        ({"privacy delta": 0.0}, "not the manifest"),
         ({"privacy guarantee": "pure epsilon"}, "privacy guarantee is 'pure epsilon' by its manifest, '(eps"),
         (
             {"privacy rho": None, "privacy guarantee": "pure epsilon"},
@@ -398,21 +398,21 @@ def test_figures_that_are_changed_together_must_allow_one_another(again, subtest
         ({"strategy bits": True}, "strategy bits is True by its manifest, 1"),
         (negative, "strategy sensitivity is -"),
         ({"program": "minimax_variance"}, "program name is 'missing' by its manifest, "),
-        ({"solution": 3}, "no manifest"),
-        ({"files": {**manifest["files"], "a\0b": {"sha256": "x"}}}, "is not whole"),
+        ({"solution": 3}, "not the manifest"),
+        ({"files": {**manifest["files"], "a\0b": {"sha256": "x"}}}, "is incomplete"),
         ({"ledger": ledger}, ""),
         ({"ledger": {**ledger, "total": rho, "left": 0.0}}, ""),
         ({"ledger": {**ledger, "left": 1.0 - rho}}, ""),
         ({"ledger": {**ledger, "left": 1.0}}, "ledger left is 1.0 by its manifest, 0.97198551808738"),
         ({"ledger": {**ledger, "left": -0.5}}, "ledger left is -0.5 by its manifest, 0.0"),
-        ({"ledger": {**ledger, "left": "0.5"}}, "no manifest"),
+        ({"ledger": {**ledger, "left": "0.5"}}, "not the manifest"),
         ({"ledger": {**ledger, "left": 0}}, "ledger left is 0 by its manifest, 0.0"),
         ({"ledger": {**ledger, "total": rho / 2, "left": 0.0}}, "ledger total is "),
         ({"ledger": {**ledger, "entry": -3}}, "ledger entry is -3 by its manifest, 1"),
         ({"ledger": {**ledger, "entry": 1.0}}, "ledger entry is 1.0 by its manifest, 1"),
         ({"ledger": {**ledger, "data_set": 3}}, "ledger data_set is 3 by its manifest, '3'"),
-        ({"ledger": {**ledger, "part": "n"}}, "no manifest"),
-        ({"ledger": "paid"}, "no manifest"),
+        ({"ledger": {**ledger, "part": "n"}}, "not the manifest"),
+        ({"ledger": "paid"}, "not the manifest"),
     ]:
         with subtests.test(str(places)):
             edited = set_at(manifest, places)

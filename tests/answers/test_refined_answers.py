@@ -151,7 +151,7 @@ def test_a_refined_release_is_saved_shown_and_loaded_again(tmp_path: Path) -> No
     assert rows["optimum"].endswith(" standard errors of its best value")
     with pytest.raises(OptionError) as caught:
         back.refine()
-    assert str(caught.value) == ("the release is refined already\n  refine the release that it was made from")
+    assert str(caught.value) == ("the release is already refined\n  refine the release that it was made from")
     # Answers and manifest have to say the same.
     manifest = json.loads((folder / "manifest.json").read_text())
     del manifest["refined"]
@@ -225,7 +225,7 @@ def test_what_cannot_be_refined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     with pytest.raises(OptionError) as caught:
         load_release(released(3).save(tmp_path / "out")).refine()
     assert str(caught.value) == (
-        "a release that was loaded from its folder does not hold its queries, which refining needs\n"
+        "a release loaded from its folder does not contain its queries, which refining needs\n"
         "  load it with them: mmopt.load_release(folder, workload=Workload.load(file))"
     )
     parts = of(np.array([1, 2]), 0, np.array([[1.0, 0.0], [0.5, 1.0]]))

@@ -126,7 +126,7 @@ def test_a_label_of_two_queries_and_a_release_without_its_queries(tmp_path):
     with pytest.raises(OptionError) as caught:
         back.covariance(0)
     assert str(caught.value) == (
-        "a release that was loaded from its folder does not hold its queries, which covariances need\n"
+        "a release loaded from its folder does not contain its queries, which covariances need\n"
         "  load it with them: mmopt.load_release(folder, workload=Workload.load(file))"
     )
     with pytest.raises(ResultError) as caught:
@@ -135,7 +135,7 @@ def test_a_label_of_two_queries_and_a_release_without_its_queries(tmp_path):
     with pytest.raises(ResultError) as caught:
         load_release(folder, ASKED)
     assert str(caught.value) == (
-        f"'{folder}' answers another workload: its hash is {twice.hash[:16]}…, that of the one given is "
+        f"'{folder}' answers another workload: its hash is {twice.hash[:16]}…, the hash of the given one is "
         f"{ASKED.hash[:16]}…\n  give the workload that was released"
     )
 
@@ -147,7 +147,9 @@ def test_givens_go_to_the_program():
     assert np.array_equal(release.solution.givens["Q"], [[2, 0], [1, 1]])
     with pytest.raises(OptionError) as refused:
         mmopt.release(*arguments, givens={"Q": np.eye(2)}, simulate=1)
-    assert str(refused.value) == "givens are of a program, and none is solved here\n  name it: program=…"
+    assert str(refused.value) == (
+        "givens belong to a program, and no program is solved here\n  name it: program=…"
+    )
 
 
 def test_frames_and_words():
@@ -157,7 +159,7 @@ def test_frames_and_words():
     assert repr(found).startswith(f"Release({first}: {found[0].answer:.6g}, {second}: ")
     assert ", … 8 answers, epsilon 1, rmse " in repr(found)
     rows = dict(found.rows())
-    assert rows["asked"] == "8 queries over 6 cells"
+    assert rows["workload"] == "8 queries over 6 cells"
     assert rows["strategy"] == f"l2_strategy: {PLAN.integer.rows} measured queries"
     assert rows["neighbours"] == "add-remove: tables that differ by one row added or removed"
     assert found._repr_html_().count("<tr>") == len(rows) + 9 + 3  # answers, and two groups' accuracy

@@ -39,8 +39,8 @@ def test_help_names_every_command_and_the_exit_statuses(run: Any) -> None:
     assert done.status == 0
     assert all(f"\n  {name} " in done.out for name in (*COMMANDS, "ledger"))
     assert (
-        "130 interrupted (solve and compare give what they have by then, a charged release is completed and "
-        "says so, all else gives nothing)"
+        "130 interrupted. An interrupted solve or compare returns what it has so far. A release that was "
+        "already charged is completed, and says so. Other commands return nothing."
     ) in " ".join(done.out.split())
 
 

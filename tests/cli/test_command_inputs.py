@@ -69,7 +69,7 @@ def test_tables_are_refused_before_anything_is_solved(tables: Path, refused: Cal
             "error: t.duckdb: the database has 2 tables and views, and none is named: others, people\n"
         )
         assert refused(command, "several.yaml", "people.csv") == (
-            "error: people.csv: the table 'people' is asked for, and the file is no database\n"
+            "error: people.csv: the table 'people' was requested, and the file is not a database\n"
             "  leave out --table (table= in Python), or 'table' under 'data' in the workload file"
         )
         assert refused(command, "plain.yaml", "people.csv") == (

@@ -86,7 +86,7 @@ def test_every_program_with_every_solver_at_every_tolerance() -> None:
             assert o.solution.gap is not None and o.solution.gap <= o.tolerance
             assert o.memory is not None or sys.platform != "linux"
     assert outcomes[0].problem == (
-        "'l2_strategy' does not work with qoco: it must have the psd cone\n"
+        "'l2_strategy' does not work with qoco: it lacks the psd cone\n"
         "  these have it: clarabel, scs, cvxopt, sdpa"
     )
     solved = outcomes[-1]
@@ -135,8 +135,8 @@ def test_what_a_workload_or_a_caller_lacks() -> None:
     targets, missing = compare(Workload.from_matrix(np.tri(4)), ["fitness_for_use", own])
     assert targets.stop == "does not apply" and not targets.was_tried
     assert targets.problem == (
-        "the program asks for accuracy targets and no query of the workload has one\n"
-        "  write max_variance beside the queries, or pass targets= to Workload.from_matrix"
+        "the program needs accuracy targets, and no query of the workload has one\n"
+        "  add max_variance to the queries, or pass targets= to Workload.from_matrix"
     )
     assert targets.reason == targets.problem.replace("\n  ", "; ")
     assert missing.stop == "refused" and not missing.was_tried
@@ -177,7 +177,7 @@ def test_time_for_all() -> None:
     late = compare(W, ["query_weighting", "l2_strategy"], total_time=1e-9)
     for outcome in late:
         assert (outcome.stop, outcome.was_tried) == ("not started", False)
-        assert outcome.reason == outcome.problem == "not started: the 1e-09 s for all programs were over"
+        assert outcome.reason == outcome.problem == "not started: the 1e-09 s for all programs had passed"
     begun: list[str] = []
     chosen = combinations(["query_weighting", "l2_strategy"])
     in_time = list(outcomes(W, chosen, total_time=1e9, time_limit=math.inf, begin=begun.append))
@@ -214,7 +214,7 @@ def test_refused_before_anything_starts(subtests: pytest.Subtests) -> None:
             patch.setattr(subprocess, "Popen", None)
             with pytest.raises(OptionError) as error:
                 compare(W, **arguments)
-            assert str(error.value).split(" (a program of your own")[0] == message
+            assert str(error.value).split(" (your own program")[0] == message
             with pytest.raises(
                 OptionError, match=r"^there is no option .tolerence.\n  did you mean .tolerance.\?"
             ):

@@ -45,7 +45,7 @@ def test_labels_come_from_the_task() -> None:
 def test_deaths(subtests: pytest.Subtests) -> None:
     none = "the process ended with status 3 and no result"
     for status, said, stop, reason, hint in (
-        (3, "", "crashed", none, "a solver may end so for want of memory; the limit was 2 GiB"),
+        (3, "", "crashed", none, "a solver may end like this when memory runs out; the limit was 2 GiB"),
         (3, "one\nlast words\n", "crashed", none, "it last wrote: last words"),
         (-11, "oops", "crashed", "the process ended with signal 11 (SIGSEGV)", "it last wrote: oops"),
         (-64, "oops", "crashed", "the process ended with signal 64 (SIGRTMAX)", "it last wrote: oops"),

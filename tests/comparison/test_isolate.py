@@ -128,7 +128,7 @@ def test_a_process_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SolverError) as error:
         compare(SMALL, [NAME])
     assert str(error.value) == (
-        "the process that solves cannot be started: No such file or directory\n"
+        "the solver process cannot be started: No such file or directory\n"
         "  it is '/nowhere/python -P -m mmopt.comparison.worker --fork'"
     )
 
@@ -141,7 +141,7 @@ def test_a_process_that_ends_before_it_begins(
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     with pytest.raises(SolverError) as error:
         compare(SMALL, [NAME])
-    assert str(error.value) == "the process that solves ended with status 1 before it began\n  no scs today"
+    assert str(error.value) == "the solver process ended with status 1 before it began\n  no scs today"
 
 
 @pytest.mark.slow

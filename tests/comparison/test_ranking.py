@@ -92,8 +92,6 @@ def test_by_cost_where_every_query_has_a_target() -> None:
     ranked = ranking(asked, (), every, STATED)
     assert ranked.by_cost and [p.entry for p in ranked.places] == [cheap, costly]
     assert [(p.factor, p.rmse, p.cost) for p in ranked.places] == [(1.0, 5.0, 0.25), (2.0, 4.0, 0.5)]
-    assert {reason for reason, _ in ranked.left_out} == {
-        "it is not known what it costs that all targets hold"
-    }
+    assert {reason for reason, _ in ranked.left_out} == {"the cost at which all targets hold is not known"}
     ranked = ranking(asked, (), some, STATED)
     assert not ranked.by_cost and [p.rmse for p in ranked.places] == [1.0, 1.0, 4.0, 5.0]

@@ -180,8 +180,8 @@ def test_targets_are_needed() -> None:
     with pytest.raises(WorkloadError) as refused:
         bind(Program.load("fitness_for_use"), W)
     assert str(refused.value) == (
-        "the program asks for accuracy targets and no query of the workload has one\n"
-        "  write max_variance beside the queries, or pass targets= to Workload.from_matrix"
+        "the program needs accuracy targets, and no query of the workload has one\n"
+        "  add max_variance to the queries, or pass targets= to Workload.from_matrix"
     )
 
 
@@ -207,7 +207,7 @@ def test_a_requirement_that_is_broken_is_shown() -> None:
     with pytest.raises(OptionError) as refused:
         bind(Program.load("query_weighting"), W, {"Q": np.eye(3)[:2]})
     first, line, caret, hint = str(refused.value).splitlines()
-    assert ": 'query_weighting' requires 'supports' of what is given, and it is off by 1.0e+00" in first
+    assert ": 'query_weighting' requires 'supports' of its data, and it is off by 1.0e+00" in first
     assert line.strip() == "supports:    W @ pinv(D) @ D == W"
     assert caret.strip() == "^" * len(caret.strip())
     assert hint == "  give other design queries: independent rows from which every query can be derived"
@@ -353,7 +353,7 @@ def test_lines_on_which_signs_rest_hold_for_the_numbers_themselves(subtests: pyt
             with pytest.raises(OptionError) as refused:
                 required(lines, objective, **numbers)
             message, line, *_ = str(refused.value).splitlines()
-            assert message.endswith(f" is required of what is given, but the sides are {sides}")
+            assert message.endswith(f" is required of the data, but the sides are {sides}")
             assert line.strip() in lines.split("; ")
 
 

@@ -187,7 +187,7 @@ def test_blocks_and_factors_of_the_shipped_programs(subtests: pytest.Subtests) -
         ("fitness_budget", LARGEST_PART, "constraint 'privacy': the number 'budget'"),
         (
             "fitness_penalty",
-            "the objective: numbers are chosen for all parts together",
+            "the objective: variables are shared by all parts",
             "the objective: 'add'",
         ),
         ("fitness_dual", "constraint 'privacy': a limit on all parts together", None),
@@ -240,8 +240,8 @@ def test_a_number_stands_there_once_for_every_factor(subtests: pytest.Subtests) 
     valued = edited("gamma_2", ("objective**2", "objective + 1"))
     assert of_factors(check(valued)).why_not == "the value: 'add'"
     sized = Program.load("min_error")
-    assert of_factors(check(sized)).why_not == "what is chosen: the count 'p'"
-    assert of_factors(check(sized), numbers={"p": 1.0}).why_not != "what is chosen: the count 'p'"
+    assert of_factors(check(sized)).why_not == "variables: the count 'p'"
+    assert of_factors(check(sized), numbers={"p": 1.0}).why_not != "variables: the count 'p'"
 
 
 def test_a_sum_over_all_cells_is_a_limit_on_all_parts() -> None:

@@ -132,7 +132,7 @@ def test_solvers_without_the_cone() -> None:
     for objective, solver, kind in (("exp(x)", "cvxopt", "exponential"), ("x**2.7", "qoco", "power")):
         with pytest.raises(SolverError) as refused:
             solve(WORKLOAD, trial(f"sum({objective})"), solver=solver)
-        message = f"'trial' does not work with {solver}: it must have the {kind} cone"
+        message = f"'trial' does not work with {solver}: it lacks the {kind} cone"
         assert str(refused.value) == f"{message}\n  these have it: clarabel, scs"
 
 

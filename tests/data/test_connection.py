@@ -63,7 +63,7 @@ def test_what_is_no_server_is_refused() -> None:
         "  mmopt.release(ibis.pyspark.connect(session), 'workload.yaml', table='people').save('answers')"
     )
     assert refusal("postgrs://ann:secret@host", ASKED) == (
-        "postgrs://ann:***@host: no kind of database is called 'postgrs'\n  did you mean 'postgres'?"
+        "postgrs://ann:***@host: there is no kind of database called 'postgrs'\n  did you mean 'postgres'?"
     )
 
 
@@ -123,6 +123,6 @@ def test_the_table_of_a_connection_is_named() -> None:
         "  name one: --table 'people' (table= in Python)"
     )
     assert refusal(connection, ASKED, table="people", delimiter=";") == (
-        f"{shown}: the delimiter ';' is given, and the table is no text"
+        f"{shown}: the delimiter ';' is given, and the table is not a text file"
     )
     connection.disconnect()

@@ -134,7 +134,7 @@ def test_a_blob_and_text_that_is_not_utf8() -> None:
     assert data_vector(path, ONE).counts.tolist() == [1, 0]
     in_sqlite("INSERT INTO t VALUES (x'736563726574', 1)")
     assert refusal(path) == (
-        f"{path}: column 'a' holds a BLOB, which is no value of an attribute\n"
+        f"{path}: column 'a' holds a BLOB, which cannot be a value of an attribute\n"
         "  make a view of the table in which it is text or a number"
     )
     in_sqlite("DELETE FROM t", "INSERT INTO t VALUES (CAST(x'7365ff' AS TEXT), 1)")
@@ -197,11 +197,11 @@ def test_an_sqlite_database_that_is_being_written(monkeypatch: pytest.MonkeyPatc
 def test_options_of_other_kinds_of_files() -> None:
     Path("t.csv").write_text("a\n1\n")
     assert refusal("t.csv", table="people") == (
-        "t.csv: the table 'people' is asked for, and the file is no database\n  leave out --table (table= in "
-        "Python), or 'table' under 'data' in the workload file"
+        "t.csv: the table 'people' was requested, and the file is not a database\n  leave out --table "
+        "(table= in Python), or 'table' under 'data' in the workload file"
     )
     assert refusal(in_sqlite(PEOPLE), delimiter=";") == (
-        "t.sqlite: the delimiter ';' is given, and the file is no text\n  leave out 'delimiter'"
+        "t.sqlite: the delimiter ';' is given, and the file is not a text file\n  leave out 'delimiter'"
     )
 
 

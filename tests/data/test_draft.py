@@ -39,7 +39,7 @@ def test_an_open_place_is_refused_where_it_stands(subtests: pytest.Subtests) -> 
             assert line[error.where.column - 1 :].startswith("FILL-IN")
             assert error.message == "'FILL-IN' is still to be filled in, in 1 line"
             assert error.hint == (
-                "'mmopt init' left it open: write what is meant, as the comment beside it says, in\n"
+                "'mmopt init' left it open: write what the comment next to it describes, in\n"
                 f"    line {error.where.line}: {line.partition(' #')[0].strip()}"
             )
 

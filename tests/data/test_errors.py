@@ -135,16 +135,16 @@ def test_missing_column() -> None:
     assert refusal(text("t.csv", f"{many}\n"), values("none", 1)).endswith("c38, c39, …")
     assert refusal(text("t.csv", "a~b\n1~2\n")) == (
         "t.csv: no column 'a' (attribute 'a')\n"
-        "  the header is one field; if it is split elsewhere, write 'data: {delimiter: \"~\"}'\n"
-        f"  the table has{MAYBE_ROW}: a~b"
+        "  the header is one field; if another character separates columns, write 'data: {delimiter: "
+        f'"~"}}\'\n  the table has{MAYBE_ROW}: a~b'
     )
     assert refusal(text("t.csv", "A survey,,\na,b,c\n1,2,3\n"), values("a", 1), values("b", 1)) == (
         "t.csv: no column 'a' (attribute 'a')\n"
-        "  names come first; a line above them is left out by: tail -n +2 old.csv > new.csv\n"
+        "  the names must come first; remove a line above them with: tail -n +2 old.csv > new.csv\n"
         f"  the table has{MAYBE_ROW}: A survey, , "
     )
     assert refusal(text("t.csv", "a,b,a\n1,2,3\n")) == (
-        "t.csv: column 'a' stands in the header 2 times, not once\n"
+        "t.csv: column 'a' appears in the header 2 times, not once\n"
         "  rename the others, or name another column with 'column:' in the workload file"
     )
 
@@ -181,7 +181,7 @@ def test_text_that_is_not_utf8() -> None:
 
 def test_arguments_of_other_types() -> None:
     domain = Domain((values("a", 1),))
-    first = "the table stands first: 'people.csv', a data frame, {'age': [31, 52]}"
+    first = "the table comes first: 'people.csv', a data frame, {'age': [31, 52]}"
     for table, given, kinds, hint in (
         (domain, "t.csv", "a Domain and a str", first),
         (
@@ -299,9 +299,8 @@ def test_a_column_of_text_where_numbers_are_declared() -> None:
                 f"{file}: rows without a cell, of 3 (confidential, for you alone):\n"
                 f"    column 'a' (attribute 'age'): 2 outside the declared domain (of them 2 texts that are "
                 f"no {kind})\n"
-                "  is 'a' the right column? name another with 'column:', or mend how 'a' is written or read: "
-                "most rows have this fault\n"
-                f"  {AS_READ}\n"
+                "  is 'a' the right column? name another with 'column:', or mend how 'a' is written or "
+                f"read: most rows have this problem\n  {AS_READ}\n"
                 "  is there a word for missing? list it under null\n"
                 "  in the workload file, with what else data has:\n    data: {null: [NA]}"
             )
@@ -316,10 +315,9 @@ def test_refused_rows_are_counted_by_column_and_never_shown() -> None:
         "(NULL, empty, NaN or listed under null)\n"
         "    column 'years' (attribute 'age'): 2 outside the declared domain "
         "(of them 1 text that is no number), 2 missing (NULL, empty, NaN or listed under null)\n"
-        "  say where they go in the workload file: 'sex: {…, outside: drop}' leaves them out, "
-        "the label of a cell in place of 'drop' counts them there, {cell: a new label} in one of their "
-        "own; the right end of the last bin of 'age' is outside, too\n"
-        f"  {AS_READ}\n"
+        "  decide where they go in the workload file: 'sex: {…, outside: drop}' leaves them out; the label "
+        f"of a cell in place of 'drop' counts them in that cell; {{cell: a new label}} counts them in a "
+        f"new cell; the right end of the last bin of 'age' is outside, too\n  {AS_READ}\n"
         "  is there a word for missing? list it under null\n"
         "  in the workload file, with what else data has:\n    data: {null: [NA]}"
     )
@@ -327,8 +325,8 @@ def test_refused_rows_are_counted_by_column_and_never_shown() -> None:
     assert missing == (
         "t.csv: rows without a cell, of 7 (confidential, for you alone):\n"
         "    column 'sex' (attribute 'sex'): 1 missing (NULL, empty, NaN or listed under null)\n"
-        "  say where they go in the workload file: 'sex: {…, missing: drop}' leaves them out, "
-        "the label of a cell in place of 'drop' counts them there, {cell: a new label} in one of their own"
+        "  decide where they go in the workload file: 'sex: {…, missing: drop}' leaves them out; the label "
+        "of a cell in place of 'drop' counts them in that cell; {cell: a new label} counts them in a new cell"
     )
 
 

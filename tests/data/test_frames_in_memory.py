@@ -25,7 +25,7 @@ TOTAL = Workload.from_products(Domain((Attribute("a", ("1", "2")),)), [Product((
 FRAME, DICTIONARY = "the data frame", "the dictionary of columns"
 CONVERT = "\n  convert it first, for instance to text"
 DUPLICATE = (
-    f"{FRAME}: column 'a' stands in the header 2 times, not once\n"
+    f"{FRAME}: column 'a' appears in the header 2 times, not once\n"
     "  rename the others, or name another column with 'column:' in the workload file"
 )
 
@@ -79,7 +79,7 @@ def test_checking_the_columns_does_not_use_up_a_reader() -> None:
     check_columns(reader, ONE)
     assert data_vector(reader, ONE).counts.tolist() == [1, 2]
     assert refusal(reader) == (
-        "the reader of batches has none: it is empty, or was read before\n  pass the table, or a new reader"
+        "the reader has no batches: it is empty, or was read before\n  pass the table, or a new reader"
     )
 
 
@@ -137,7 +137,7 @@ def test_times_with_and_without_a_time_zone_are_refused_in_any_order() -> None:
                 said = refusal(data, one)
                 assert "depends on the time zone" in said or "of several types" in said
     assert refusal({"a": [naive, aware]}, one) == (
-        f"{DICTIONARY}: column 'a' holds times with a time zone beside others without\n"
+        f"{DICTIONARY}: column 'a' holds some times with a time zone and some without\n"
         "  its day depends on the time zone: convert it first"
     )
     assert data_vector({"a": [naive, None]}, one).counts.tolist() == [0, 1]
@@ -182,7 +182,7 @@ def test_an_index_is_no_column() -> None:
     frame = pd.DataFrame({"a": [1, 2], "b": [1, 2]}).set_index("a")
     assert refusal(frame) == (
         f"{FRAME}: no column 'a' (attribute 'a')\n"
-        "  'a' is a name of the frame's index, which is no column: pass data.reset_index()\n"
+        "  'a' is a name of the frame's index, which is not a column: pass data.reset_index()\n"
         "  the table has: b"
     )
     assert data_vector(frame.reset_index(), ONE).counts.tolist() == [1, 1]
@@ -199,7 +199,7 @@ def test_a_frames_names_need_not_be_texts() -> None:
 def test_what_is_no_table_of_columns() -> None:
     for data in (pd.Series([1], name="a"), pl.Series("a", [1]), pa.chunked_array([[1]])):
         assert refusal(data) == (
-            f"a {type(data).__name__} is no table of named columns\n"
+            f"a {type(data).__name__} is not a table of named columns\n"
             "  pass a data frame, or a dictionary of columns: {'age': …}"
         )
     assert refusal(pl.LazyFrame({"a": [1]})).endswith("\n  collect the lazy frame first: data.collect()")

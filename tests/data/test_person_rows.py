@@ -258,8 +258,8 @@ def test_a_count_is_forecast() -> None:
     )
     assert counting_words(None, None) == "each million rows: about 1 s, in about 0.3 GB of memory"
     assert counting_words(None, unit(2), is_remote=True) == (
-        "by the database, which says neither how far it is nor how long it takes; in about 0.4 GB of memory "
-        "here"
+        "by the database, which reports neither progress nor an estimate of the time; in about 0.4 GB of "
+        "memory here"
     )
     assert "1,000 rows (confidential, for you alone): about 1 s, in about 0.4 GB" in counting_words(
         1000, unit(1)

@@ -311,8 +311,8 @@ def test_a_file_and_a_call_say_the_same(tmp_path: Path) -> None:
     assert list(said.answers["estimate"]) == list(given.answers["estimate"])
     assert [round(one) for one in said.answers["estimate"]] == [1, 1, 3]
     for options, words in (
-        ({"null": "NA"}, "null is no list of texts"),
-        ({"null": [-9]}, "null is no list of texts"),
+        ({"null": "NA"}, "null is not a list of texts"),
+        ({"null": [-9]}, "null is not a list of texts"),
         ({"spelling": "lose"}, "spelling is 'lose', not one of exact, loose"),
     ):
         with pytest.raises(DataError, match=words):

@@ -121,11 +121,11 @@ def test_arrays_that_nobody_makes(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OptionError) as error:
         solve(PREFIX, "l2_strategy", arrays="nonesuch:cuda")
     assert str(error.value) == (
-        "no library of arrays 'nonesuch' is installed here\n"
+        "the array library 'nonesuch' is not installed here\n"
         "  known: numpy, cupy, torch, torch:cuda; install it, or leave out arrays"
     )
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(OptionError, match="no library of arrays 'torch' is installed here"):
+    with pytest.raises(OptionError, match="the array library 'torch' is not installed here"):
         solve(PREFIX, "l2_strategy", arrays="torch:cuda")
     with pytest.raises(OptionError) as error:
         solve(PREFIX, "l2_strategy", solver="scs", arrays="cupy")

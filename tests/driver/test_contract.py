@@ -114,7 +114,7 @@ def test_what_is_no_workload() -> None:
             lambda value: mmopt.verify("w.npz", value),
             lambda value: mmopt.compare(value),
         ):
-            with pytest.raises(mmopt.WorkloadError, match=f"a {type(value).__name__} is no Workload"):
+            with pytest.raises(mmopt.WorkloadError, match=f"a {type(value).__name__} is not a Workload"):
                 call(value)
     for options in ({"programs": "l2_strategy"}, {"solvers": "scs"}):
         with pytest.raises(mmopt.OptionError, match=r"are lists, not one name\n  write programs="):

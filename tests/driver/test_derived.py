@@ -251,7 +251,7 @@ def test_what_has_no_range_is_named_with_the_line_that_would_give_it() -> None:
     s = solve(PREFIX, Program.parse(text))
     assert s.bound is None and s.status.stop == "solver finished"
     assert s.warnings[-1] == (
-        "no bound was derived from the program's lines: nothing says how large 'y' and 'z' can be: a line "
+        "no bound was derived from the constraints: nothing says how large 'y' and 'z' can be: a line "
         "such as 'limit_y: abs(y) <= …' would"
     )
     limited = solve(PREFIX, Program.parse(text.replace("<= 1\n", "<= 1\n    limit_y: abs(y) <= 9\n", 1)))
@@ -267,7 +267,7 @@ def test_a_let_without_an_error_bound_is_named(rng: Rng, subtests: pytest.Subtes
             s = solve(PREFIX, Program.parse(text))
             assert s.bound <= s.objective and s.status.stop == Stop.MISSED
             why = f"of '{let[0]}', computed under 'let', no error bound is known"
-            assert s.warnings[-1].endswith(f"1e-06 was asked for: {why}")
+            assert s.warnings[-1].endswith(f"1e-06 was requested: {why}")
 
 
 def test_what_is_too_large_is_said_and_not_tried(subtests: pytest.Subtests) -> None:
@@ -278,7 +278,7 @@ def test_what_is_too_large_is_said_and_not_tried(subtests: pytest.Subtests) -> N
         with subtests.test(cells=cells, limit=limit):
             s = solve(Workload.from_matrix(np.tri(cells)), Program.parse(OWN), time_limit=limit)
             (said,) = (w for w in s.warnings if "derived" in w)
-            assert s.bound is None and said.startswith("no bound was derived from the program's lines: ")
+            assert s.bound is None and said.startswith("no bound was derived from the constraints: ")
             assert why in said
 
 
@@ -336,7 +336,7 @@ def test_a_gap_above_what_was_asked_is_said() -> None:
     assert s.gap > 1e-16 and s.status.stop == "gap not reached"
     gap, wider = (rounded(s.gap, digits, up=True, layout="e") for digits in (2, 1))
     assert s.warnings[-1] == (
-        f"the bound derived from the program's lines leaves a gap of {gap}, 1e-16 was asked for: try another "
+        f"the bound derived from the constraints leaves a gap of {gap}, 1e-16 was requested: try another "
         f"solver, or ask for a tolerance of {wider}"
     )
 
@@ -428,7 +428,7 @@ def test_what_is_given_as_psd_has_to_be_proved_so_for_a_proved_bound() -> None:
     s = solve(w, program, givens={"P": np.diag([1.0, 1.0, -9e-10])})
     assert s.bound_grade == s.derived_grade == "estimated" and not s.status.bound_valid
     assert s.warnings[-1] == (
-        "the bound derived from the program's lines is an estimate: 'P' is declared psd, which is not proved "
+        "the bound derived from the constraints is an estimate: 'P' is declared psd, which is not proved "
         "of its numbers"
     )
     assert verify(s, w).holds
@@ -450,8 +450,7 @@ subject to
 """
 NEARLY_SINGULAR = np.array([[1.0, 1024.0], [2.0, 2048.0], [3.0, 3072.0009765625], [5.0, 5120.0]])
 WHY_SIGN = (
-    "the bound derived from the program's lines is an estimate: {}, which the rounding of the queries leaves "
-    "open"
+    "the bound derived from the constraints is an estimate: {}, which the rounding of the queries leaves open"
 )
 
 
@@ -542,7 +541,7 @@ def test_a_bound_that_rests_on_what_is_not_psd_is_left_out_beyond_the_objective(
     p = np.array([[1.0, 1.0], [1.0, 1.0 - 1e-15]])
     s = solve(Workload.from_matrix(np.eye(2)), Program.parse(text), givens={"P": p})
     assert s.objective == pytest.approx(1.0, rel=1e-5)
-    why = "no bound was derived from the program's lines: 'P' is declared psd, which is not proved of its "
+    why = "no bound was derived from the constraints: 'P' is declared psd, which is not proved of its "
     assert s.bound is None or (s.bound <= s.objective * (1 + 1e-9) and s.bound_grade == "estimated")
     assert s.bound is not None or f"{why}numbers" in s.warnings
 

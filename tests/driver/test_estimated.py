@@ -182,8 +182,10 @@ def test_a_charge_is_told() -> None:
     value = solution.variables["x"][1]
     assert solution.objective > value + 0.5  # as the solver's multiplier is huge
     (told,) = solution.warnings
-    assert told.startswith(f"the objective is {value:.6g} at the point, and charged ")
-    assert "for misses of constraint 'c' (by " in told and told.endswith("relatively, times its multiplier)")
+    assert told.startswith(f"the objective is {value:.6g} at the point, and ")
+    assert "for the violation of constraint 'c' (by " in told and told.endswith(
+        "relatively, times its multiplier)"
+    )
 
 
 def test_a_point_without_multipliers_is_not_called_feasible_without_a_word() -> None:
@@ -191,7 +193,7 @@ def test_a_point_without_multipliers_is_not_called_feasible_without_a_word() -> 
     solution = certify([[1.0]], program=program, point=POINT, solve=False)
     assert solution.objective == pytest.approx(-0.990213918)
     assert solution.warnings[0] == (
-        "the point misses constraint 'c' by 4.2e-12, relatively, which is taken for rounding: without "
+        "the point violates constraint 'c' by 4.2e-12, relatively, which counts as rounding: without "
         "multipliers nothing is charged for it, and the objective may be better than the optimum"
     )
 

@@ -130,8 +130,9 @@ def test_lines_that_agree_on_no_units_are_solved_as_given() -> None:
     assert s.objective == pytest.approx(equal.objective, rel=GAP)
     s = solve(PREFIX, plus, solver="clarabel", max_iterations=8, derive=False)
     assert s.warnings[0] == (
-        "the lines of the program agree on no units, so it was not scaled: the objective is the first that "
-        "does not scale with those before it (numbers added to givens, or powers that do not match)"
+        "objective and constraints have no common scaling, so the program was not scaled: the objective is "
+        "the first that does not scale with those before it (numbers added to data, or powers that do not "
+        "match)"
     )
     assert s.scaling == {} and ("warning", s.warnings[0]) in s.rows()
     text = "program p\nchoose\n    x: vector[3] >= 0\nminimize\n    sum(exp(x))\n"
@@ -201,7 +202,7 @@ def test_design_queries_that_do_not_do(subtests: pytest.Subtests) -> None:
             with pytest.raises(OptionError) as refused:
                 solve(PREFIX, "query_weighting", givens={"Q": given})
             text = str(refused.value)
-            assert f"'query_weighting' requires '{constraint}' of what is given, and it is off by " in text
+            assert f"'query_weighting' requires '{constraint}' of its data, and it is off by " in text
             assert text.endswith(
                 "give other design queries: independent rows from which every query can be derived"
             )
@@ -632,7 +633,7 @@ def test_a_point_is_moved_towards_the_origin_where_no_solver_gives_one_inside(
             best = np.trace(scipy.linalg.solve_discrete_are(a, b, np.eye(n), np.eye(m)))
             s = solve([[1]], Program.parse(RICCATI), givens={"A": a, "B": b}, solver="clarabel")
             assert best * (1.0 - 10 * GAP) <= s.objective <= best * (1.0 + ROUNDING)
-            is_said = any("the nearest point found that keeps them costs " in w for w in s.warnings)
+            is_said = any("the nearest feasible point found costs " in w for w in s.warnings)
             assert is_said or s.objective >= best * (1.0 - 2 * GAP)
 
 

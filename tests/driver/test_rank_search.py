@@ -310,7 +310,7 @@ def test_a_program_that_cannot_be_met() -> None:
         solve(TWO, few(("diag(X) <= 1", "diag(X) <= 1\n    more: trace(X) >= 9")))
     assert str(refused.value) == (
         "no feasible point of 'few_rows' was found; that there is none, as clarabel says (PrimalInfeasible), "
-        "was not proved\n  check the constraints and the givens, write the constraints in units in which the "
+        "was not proved\n  check the constraints and the data, write the constraints in units in which the "
         "numbers are near 1, or try another solver"
     )
 
@@ -320,7 +320,7 @@ def test_without_a_repair_no_rank_is_exact() -> None:
     with pytest.raises(SolverError) as refused:
         solve(TWO, few((repair, "")), starts=1)
     assert re.match(
-        r"the point of clarabel for 'few_rows' misses constraint 'exact' by \S+, relatively \(\w+\)\n"
+        r"the point of clarabel for 'few_rows' violates constraint 'exact' by \S+, relatively \(\w+\)\n"
         r"  give the program a 'repair' that restores 'exact'",
         str(refused.value),
     )

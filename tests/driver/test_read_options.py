@@ -71,7 +71,7 @@ def test_every_option_is_read_or_refused_before_any_work(subtests: pytest.Subtes
                 with pytest.raises(OptionError) as refused:
                     solve(PREFIX, name, givens=given_of(name), **{option: value})
                 assert f" has no option '{option}'" in refused.value.message
-                assert refused.value.hint.startswith(("it belongs to class", "these have it: "))
+                assert refused.value.hint.startswith(("it is an option of class", "these have it: "))
 
 
 @pytest.mark.quick
@@ -216,7 +216,7 @@ def test_who_reads_an_option_is_said(subtests: pytest.Subtests) -> None:
             "eigen_design",
             {"derive": True},
             "'eigen_design' is of class 'procedure', which has no option 'derive'\n"
-            "  it belongs to class convex",
+            "  it is an option of class convex",
         ),
         (
             "fitness_softmax",
@@ -233,7 +233,7 @@ def test_who_reads_an_option_is_said(subtests: pytest.Subtests) -> None:
             "augment",
             {"tolerance": 1e-3},
             "'augment' is of class 'closed form', which has no option 'tolerance'\n"
-            "  it belongs to class convex, rank and smooth",
+            "  it is an option of class convex, rank and smooth",
         ),
         (
             "low_rank",

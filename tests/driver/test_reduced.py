@@ -36,7 +36,7 @@ def test_a_wrong_lift_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     gap = rounded(s.gap, 2, up=True, layout="e")
     assert s.warnings == (
         f"every part reached its gap, and what they make together has a gap of {gap} "
-        "(1e-06 was asked for): solve it as it is with reduce=False (--no-reduce)",
+        "(1e-06 was requested): solve it as it is with reduce=False (--no-reduce)",
     )
 
 

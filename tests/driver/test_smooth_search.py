@@ -191,7 +191,7 @@ def test_constraints_that_cannot_hold() -> None:
     with pytest.raises(SolverError) as refused:
         solve(PREFIX, plain(line="x @ x <= -1"), starts=1)
     first, hint = str(refused.value).splitlines()
-    assert first.startswith("lbfgs returned a point that misses a constraint by ")
+    assert first.startswith("lbfgs returned a point that violates a constraint by ")
     assert " after its repair for 'plain' (" in first
     assert hint == "  allow more time or iterations, ask for more starts, or give the program a 'repair'"
 
@@ -259,15 +259,16 @@ def test_starts_that_are_refused(subtests: pytest.Subtests) -> None:
         (
             "l2_strategy",
             {"start": "haar"},
-            "'l2_strategy' is of class 'convex', which has no option 'start'\n  it belongs to class rank and "
-            "smooth; a baseline can also be a given (--given NAME=haar, in Python givens={'NAME': 'haar'})",
+            "'l2_strategy' is of class 'convex', which has no option 'start'\n  it is an option of class "
+            "rank and smooth; a baseline can also be a given (--given NAME=haar, in Python givens={'NAME': "
+            "'haar'})",
         ),
         (
             "min_error",
             {"start": "haar", "starts": 2},
             "'starts' has no effect with 'start': the search starts from there alone",
         ),
-        ("min_error", {"start": "har"}, "the strategy 'har' is no baseline, and no .npy, .csv or .npz file"),
+        ("min_error", {"start": "har"}, "the strategy 'har' is not a baseline or a .npy, .csv or .npz file"),
         (
             "min_error",
             {"start": np.ones((1, 4))},

@@ -79,26 +79,26 @@ def test_a_warning_says_what_to_change(subtests: pytest.Subtests) -> None:
         (
             "scs",
             {"max_iterations": 20},
-            r"stopped at the iteration limit of 20: the gap is [\d.]+e-\d\d, 1e-04 was asked for; allow "
-            r"more, or ask for a tolerance of \de-\d\d; before its repair the point missed constraint "
+            r"stopped at the iteration limit of 20: the gap is [\d.]+e-\d\d, 1e-04 was requested; allow "
+            r"more, or ask for a tolerance of \de-\d\d; before its repair the point violated constraint "
             r"'sensitivity' \(cell \d+\) by [\d.]+e-\d\d",
         ),
         (
             "scs",
             {"max_iterations": 1},
-            r"stopped at the iteration limit of 1: the gap is 1\.0e\+00, 1e-04 was asked for; "
+            r"stopped at the iteration limit of 1: the gap is 1\.0e\+00, 1e-04 was requested; "
             "allow more(; before .*)?",
         ),
         (
             "clarabel",
             {"time_limit": 1e-6},
-            r"stopped at the time limit of 1e-06 s: .*1e-06 was (asked for|not reached); "
+            r"stopped at the time limit of 1e-06 s: .*1e-06 was (requested|not reached); "
             "allow more time(; before .*)?",
         ),
         (
             "clarabel",
             {"tolerance": 1e-15},
-            r"clarabel got no further: the gap is [\d.]+e-1\d, 1e-15 was asked for; try another solver "
+            r"clarabel got no further: the gap is [\d.]+e-1\d, 1e-15 was requested; try another solver "
             r"\(scs, cvxopt, sdpa\), or ask for a tolerance of \de-1\d",
         ),
     ]:
@@ -232,14 +232,14 @@ def test_options_that_are_refused(subtests: pytest.Subtests) -> None:
         ("l2_strategy", {"reduce": "no"}, "'reduce' is True or False, not 'no'"),
         ("l2_strategy", {"solver": "sc"}, "there is no solver 'sc'\n  did you mean 'scs'?"),
         ("l2_strategy", {"solver": "nucelar"}, "there is no solver 'nucelar'\n  did you mean 'nuclear'?"),
-        ("l2_strategy", {"solver": 3}, f"a int is no solver\n  {EXPECTED}"),
+        ("l2_strategy", {"solver": 3}, f"a int is not a solver\n  {EXPECTED}"),
         ("l2_strategy", {"givens": {"V": np.eye(2)}}, "'l2_strategy' has no given 'V'\n  known: W"),
         *(
             (
                 "l2_strategy",
                 {option: 3},
-                f"'l2_strategy' is of class 'convex', which has no option '{option}'\n  it belongs to class "
-                f"{classes}",
+                f"'l2_strategy' is of class 'convex', which has no option '{option}'\n  it is an option of "
+                f"class {classes}",
             )
             for option, classes in (
                 ("starts", "rank and smooth"),
@@ -276,8 +276,7 @@ def test_a_cone_that_the_solver_lacks_is_named() -> None:
         with pytest.raises(SolverError) as refused:
             solve(Workload.from_matrix(np.tri(3)), program, solver=solver)
         assert str(refused.value) == (
-            f"'{program}' does not work with {solver}: it must have the {cone} cone\n"
-            f"  these have it: {others}"
+            f"'{program}' does not work with {solver}: it lacks the {cone} cone\n  these have it: {others}"
         )
 
 
@@ -286,5 +285,8 @@ def test_a_status_in_words() -> None:
     assert str(status) == "time limit; feasible (before repair off by 3.1e-05)"
     status = Status("gap reached", False, 0.0, True, "")
     assert str(status) == "gap reached; not feasible (before repair off by 0.0e+00)"
-    words = "gap reached; feasible (before it was moved inside, a line was off by more than its terms)"
+    words = (
+        "gap reached; feasible (before it was moved inside, a constraint was violated by more than the "
+        "size of its terms)"
+    )
     assert str(Status("gap reached", True, 1.2, True, "")) == words

@@ -48,8 +48,7 @@ def test_what_gets_better_without_end(subtests: pytest.Subtests) -> None:
                 rf"'t' seems to have no optimum{' that is attained' * bool(end)}, or one with entries beyond "
                 rf"[1-9]e\+\d+: every constraint holds with {way}, while the objective {moves} "
                 rf"from {number} to {number}{end}\n"
-                rf"  add a constraint such as {re.escape(cap)}, or check the sign of the objective and which way "
-                "round the constraints are",
+                rf"  add a constraint such as {re.escape(cap)}, or check the sign of the objective and the directions of the constraints",
                 str(error.value),
             )
 
@@ -94,7 +93,7 @@ def test_the_part_without_a_value_is_named() -> None:
         "its objective has no finite value (PrimalInfeasible): 'log(x)' has none at entry 0"
     )
     assert hint == (
-        "  relax the constraints, check signs and givens, or allow more time or iterations, or try another solver"
+        "  relax the constraints, check signs and data, or allow more time or iterations, or try another solver"
     )
 
 

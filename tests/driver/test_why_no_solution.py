@@ -73,8 +73,8 @@ HOLDS = "every constraint holds with"
 PREFIX = np.tri(4)
 WORKLOAD = Workload.from_matrix(PREFIX, targets=1.0)
 PROOF = re.compile(
-    r"  proved by multipliers((, of these lines alone)?, for points whose entries are at most \de\+\d\d)?: "
-    r".* of '.*' give a sum of at least \d.*, where the lines allow no more than 0"
+    r"  proved by multipliers((, from these constraints alone)?, for points whose entries are at most "
+    r"\de\+\d\d)?: .* of '.*' give a sum of at least \d.*, where the constraints allow no more than 0"
 )
 
 
@@ -159,9 +159,9 @@ def test_the_lines_that_cannot_hold_together(case: str, solver: str) -> None:
     assert first == f"'own' has no feasible point: {conflict}"
     out = "relax one of them or leave it out" if PAIR in conflict else "relax it or leave it out"
     lines = [f"'{c.name}'" for c in Program.parse(text).constraints]
-    out += "" if all(line in conflict for line in lines) else "; other lines may conflict, too"
-    others = ", and no other of them by more" if PAIR in conflict else ""
-    near = rf"\(a point found near misses {missed} by \d\.\de[+-]\d\d, relatively{others}\)"
+    out += "" if all(line in conflict for line in lines) else "; other constraints may conflict too"
+    others = ", and none of the others by more" if PAIR in conflict else ""
+    near = rf"\(a nearby point violates {missed} by \d\.\de[+-]\d\d, relatively{others}\)"
     assert re.fullmatch(f"  {out} {near}", hint)
     assert PROOF.fullmatch(proof)
 
@@ -237,14 +237,16 @@ def test_a_named_conflict_has_no_line_of_another() -> None:
             == f"'own' has no feasible point: {', '.join(names[:-1])}{',' * (len(names) > 2)} and "
             + (f"{names[-1]} {PAIR}")
         )
-        assert hint.startswith("  relax one of them or leave it out; other lines may conflict, too (a point")
+        assert hint.startswith(
+            "  relax one of them or leave it out; other constraints may conflict too (a nearby point"
+        )
     for kept, is_one in ((lines[:2], False), (lines[1:3], False), (lines[:3:2], False), (lines[:3], True)):
         instance = bind(Program.parse(vector(*kept)), WORKLOAD)
         nearest = conflict(instance, Clock(60.0))
         assert nearest is not None and (nearest.reach > 0, nearest.is_minimal) == (is_one, is_one)
     assert nearest is not None
     early = infeasible_error(instance, replace(nearest, is_minimal=False))
-    assert "\n  relax some of them or leave them out (a point" in str(early)
+    assert "\n  relax some of them or leave them out (a nearby point" in str(early)
 
 
 def test_queries_go_by_their_labels(tmp_path: Any) -> None:
@@ -255,7 +257,7 @@ def test_queries_go_by_their_labels(tmp_path: Any) -> None:
         encoding="utf-8",
     )
     hint = refusal(fitness(), Workload.load(path))[1]
-    assert re.search(r"misses constraint '\w+' for [ij] = \d \((cell|query) 'sex=[FM]'\) by ", hint)
+    assert re.search(r"violates constraint '\w+' for [ij] = \d \((cell|query) 'sex=[FM]'\) by ", hint)
 
 
 def test_unbounded(subtests: pytest.Subtests) -> None:
@@ -277,8 +279,8 @@ def test_unbounded(subtests: pytest.Subtests) -> None:
             start = rf"'own' seems to have no optimum, or one with entries beyond \de\+\d+: {HOLDS} {names}, "
             assert re.fullmatch(rf"{start}while the objective {moves} from {amount} to {amount}", first)
             assert hint == (
-                f"  add a constraint such as {cap}, or check the sign of the objective and which way round "
-                "the constraints are"
+                f"  add a constraint such as {cap}, or check the sign of the objective and the directions "
+                "of the constraints"
             )
 
 
@@ -308,8 +310,8 @@ def test_a_solver_that_is_wrong_is_not_believed() -> None:
     )
     lines = told(vector("low: u >= 1", "high: u <= 2"), "unbounded").splitlines()
     assert lines[0] == (
-        "not decided: solver says that 'own' is unbounded (Whatever), and no point that keeps every line was "
-        "found from which the objective gets better without end"
+        "not decided: solver says that 'own' is unbounded (Whatever), and no point that satisfies every "
+        "constraint was found from which the objective improves without end"
     )
 
 
@@ -370,7 +372,7 @@ def test_stopped_early_without_a_point(subtests: pytest.Subtests) -> None:
         with subtests.test(solver):
             first, hint = refusal(text, solver=solver, time_limit=1e-6)
             place = r"constraint '(privacy' for i|accuracy' for j) = \d \((cell|query) \d\)"
-            how = rf"(misses {place} by [\d.e+-]+, relatively|gives {place} no finite value)"
+            how = rf"(violates {place} by [\d.e+-]+, relatively|gives {place} no finite value)"
             assert re.fullmatch(rf"the point of {solver} for 'own' {how} \(.*\)", first)
             assert "  give the program a 'repair' that restores '" in hint
             assert hint.endswith("or try another solver; the constraints may also conflict")
@@ -389,10 +391,10 @@ def test_what_is_said_of_a_repair(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     text = matrix("sensitivity: diag(X) <= 1")
     first, hint = refusal(text, solver="scs", max_iterations=10)
-    assert first.startswith("the point of scs for 'own' misses constraint 'sensitivity' (cell ")
+    assert first.startswith("the point of scs for 'own' violates constraint 'sensitivity' (cell ")
     assert first.endswith(
-        ", relatively (solved (inaccurate - reached max_iters)); no point near it, or on the way inside of "
-        "all lines, keeps them"
+        ", relatively (solved (inaccurate - reached max_iters)); no point near it, or on the path into the "
+        "interior, is feasible"
     )
     more = "allow more time or iterations, or try another solver; the constraints may also conflict"
     repair = "X = X / max(diag(X))"
@@ -403,7 +405,7 @@ def test_what_is_said_of_a_repair(monkeypatch: pytest.MonkeyPatch) -> None:
     assert solve(WORKLOAD, Program.parse(repaired), solver="scs", max_iterations=10).status.feasible
     first, hint = refusal(text.replace("strategy\n", "repair\n    X = 2 * X\nstrategy\n"))
     assert re.fullmatch(
-        r"after the 'repair' of 'own' the point of nuclear misses constraint 'sensitivity' \(cell \d\) by "
+        r"after the 'repair' of 'own' the point of nuclear violates constraint 'sensitivity' \(cell \d\) by "
         r"3.\de-01, relatively \(gap \S+ by its own count\)",
         first,
     )
@@ -419,7 +421,7 @@ def test_a_variable_that_no_line_mentions() -> None:
     text = vector("low: u >= 1").replace("minimize", "    z: scalar\nminimize")
     lines = refusal(text)
     assert lines[0] == (
-        "<program>:12:5: 'z' is chosen, and neither the objective nor a constraint mentions it"
+        "<program>:12:5: 'z' is a variable, and neither the objective nor a constraint contains it"
     )
     assert lines[-1] == "  leave 'z' out of 'choose', or add a constraint on it"
 
@@ -453,7 +455,7 @@ def test_a_proof_says_how_far_it_reaches(subtests: pytest.Subtests) -> None:
     for of_all, alone, up_to, named_up_to, for_points in [
         (1.5e13, 1.49e7, " with numbers up to 1e+13", up_to_7, entries),
         (1.5e7, 1.49e7, up_to_7, " there", entries),
-        (np.inf, 1.99e7, "", up_to_7, f", of these lines alone{entries}"),
+        (np.inf, 1.99e7, "", up_to_7, f", from these constraints alone{entries}"),
         (np.inf, np.inf, "", "", ""),
     ]:
         with subtests.test(of_all=of_all, alone=alone):
@@ -461,7 +463,7 @@ def test_a_proof_says_how_far_it_reaches(subtests: pytest.Subtests) -> None:
             nearest = Probe(("top",), 1.0, point, alone, {}, reach_of_all=of_all)
             assert str(infeasible_error(instance, nearest)).splitlines()[::2] == [
                 f"'own' has no feasible point{up_to}: 'top' cannot hold{named_up_to}",
-                f"  proved by the ranges that the lines leave{for_points}",
+                f"  proved by the ranges that the constraints leave{for_points}",
             ]
 
 
@@ -584,7 +586,7 @@ def test_a_design_with_dependent_rows_says_which(objective: str) -> None:
     first, line, _, hint = refusal(text, Workload.from_matrix(dependent))
     number = int(re.search(r"row (\d) depends on others$", first)[1])  # type: ignore[index]
     assert first.startswith(
-        f"<program>:7:5: '{objective}' has no finite value, whatever is chosen: the 4 rows of"
+        f"<program>:7:5: '{objective}' has no finite value, whatever the variables are: the 4 rows of"
     )
     assert "'V' have rank 3, and row" in first and line.strip() == objective and "row_basis(V)" in hint
     assert np.linalg.matrix_rank(np.delete(dependent, number, axis=0)) == 3
@@ -612,7 +614,7 @@ def test_rows_are_said_to_be_dependent_only_where_they_are() -> None:
         given = program_with_given(rows)
         assert singular_error(given) is None
     exact = str(singular_error(program_with_given([[1e200, 3e200], [1e-100, 3e-100]])))
-    assert "has no finite value, whatever is chosen: the 2 rows of 'V' have rank 1, and row " in exact
+    assert "has no finite value, whatever the variables are: the 2 rows of 'V' have rank 1, and row " in exact
 
 
 def program_with_given(rows: Any) -> Any:

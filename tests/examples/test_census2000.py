@@ -133,9 +133,9 @@ def test_the_readme_and_a_shorter_range(table: Path) -> None:
     assert str(raised.value) == (
         f"{table}: rows without a cell, of 29501 (confidential, for you alone):\n"
         f"    column 'exper' (attribute 'experience'): {refused} outside the declared domain\n"
-        "  say where they go in the workload file: 'experience: {…, outside: drop}' leaves them out, "
-        "the label of a cell in place of 'drop' counts them there, {cell: a new label} in one of their "
-        "own; the right end of the last bin of 'experience' is outside, too"
+        "  decide where they go in the workload file: 'experience: {…, outside: drop}' leaves them out; "
+        "the label of a cell in place of 'drop' counts them in that cell; {cell: a new label} counts them "
+        "in a new cell; the right end of the last bin of 'experience' is outside, too"
     )
     dropping = short.replace("range: [0, 45]", "range: [0, 45]\n    outside: drop")
     vector = data_vector(table, parse_request(dropping).workload.domain)

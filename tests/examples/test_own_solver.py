@@ -25,7 +25,7 @@ def test_it_solves_or_its_package_is_named(
                     solve(workload, "l2_strategy", solver=solver)
                 assert str(error.value) == (
                     f"the module '{name}' of the solver '{solver}' cannot be imported: "
-                    f"No module named '{package}'\n  install what it needs beside mmopt"
+                    f"No module named '{package}'\n  install what it needs in mmopt's environment"
                 )
                 continue
             s = solve(workload, "l2_strategy", solver=solver, reduce=False)

@@ -92,7 +92,7 @@ def test_a_measurement(measured: list[Row]) -> None:
 def test_one_that_does_not_apply_is_not_tried_again(measured: list[Row]) -> None:
     first, second = (r for r in measured if r.solver == "qoco")
     assert (first.stop, first.repeats, second.stop, second.repeats) == ("does not apply", 1, "not tried", 0)
-    assert first.reason.startswith("'l2_strategy' does not work with qoco: it must have the psd cone")
+    assert first.reason.startswith("'l2_strategy' does not work with qoco: it lacks the psd cone")
     assert second.reason == "not tried: 4 cells ended with 'does not apply'"
     for r in (first, second):
         assert not r.has_reached

@@ -150,7 +150,7 @@ def test_a_large_entry_does_not_excuse_a_small_one() -> None:
     assert agreed(bound(program.text, b=b), {"x": [1.0 - 1e-12, 1e11]})
     found = certify(ANY, program=program, givens={"b": b}, point={"x": [0.5, 1e11]}, solve=False)
     assert (
-        found.variables["x"][0] >= 1.0 and "as given the point misses constraint 'low'" in found.warnings[0]
+        found.variables["x"][0] >= 1.0 and "as given the point violates constraint 'low'" in found.warnings[0]
     )
 
 
@@ -220,13 +220,13 @@ def test_pairs_at_every_scale(subtests: pytest.Subtests) -> None:
                 assert s.status.stop == "gap reached" or limit == 1e6
                 assert agreed(bound(PAIRS, **givens), s.variables)
     point = {"t": np.full(4, 2.5e5), "v": np.full(4, 1e-10)}
-    with pytest.raises(OptionError, match="misses constraint 'inverse' for j = 0"):
+    with pytest.raises(OptionError, match="violates constraint 'inverse' for j = 0"):
         certify(ANY, program=program, givens={"c": np.array(c), "T": 1e6}, point=point, solve=False)
 
 
 @pytest.mark.parametrize("solver", [None, "scs"])
 def test_lines_that_nothing_keeps_but_at_infinity(solver: str | None) -> None:
-    with pytest.raises(SolverError, match="misses constraint 'line'"):
+    with pytest.raises(SolverError, match="violates constraint 'line'"):
         solve(ANY, Program.parse(WEAK), solver=solver)
     with pytest.raises(SolverError, match=r"^not decided: \w+ says that 'own' is unbounded"):
         solve(ANY, Program.parse(WEAK.replace("    low: y >= 0\n", "")), solver=solver)

@@ -139,7 +139,7 @@ def test_a_part_needs_a_partition(tmp_path: Path) -> None:
     with pytest.raises(OptionError) as caught:
         Bill.to(path, "people", "north")
     assert str(caught.value) == (
-        f"the part 'north' is asked for, and '{path}' declares no partition\n"
+        f"the part 'north' was requested, and '{path}' declares no partition\n"
         "  leave the part out; a partition is declared when a ledger is created: --partition"
     )
 

@@ -188,10 +188,10 @@ def test_what_is_no_ledger_is_named(tmp_path: Path) -> None:
     path.write_bytes(b"")
     assert refusal(path) == f"'{path}' is empty (0 bytes), and so no ledger{WHOLE}"
     path.write_text("sex,age\nF,30\n" * 100)
-    assert refusal(path) == f"'{path}' is no ledger: it is no SQLite database"
+    assert refusal(path) == f"'{path}' is not a ledger: it is not an SQLite database"
     path.unlink()
     edited(path, "CREATE TABLE people (sex TEXT)")
-    assert refusal(path) == f"'{path}' is no ledger: it is an SQLite database of something else"
+    assert refusal(path) == f"'{path}' is not a ledger: it is an SQLite database of something else"
     os.mkfifo(tmp_path / "pipe")
     assert refusal(tmp_path / "pipe") == f"'{tmp_path / 'pipe'}' is no regular file, and a ledger is one file"
 

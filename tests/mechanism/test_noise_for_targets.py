@@ -132,7 +132,7 @@ def test_a_wish_below_what_rounding_biases_is_refused_in_finite_time(rng: np.ran
     with pytest.raises(PrivacyError) as caught:
         wished(1e-8)
     assert str(caught.value) == (
-        "no noise is small enough for the half widths that are asked for: rounding the strategy "
+        "no noise is small enough for the requested half widths: rounding the strategy "
         "alone makes intervals wider\n  ask for wider ones"
     )
 

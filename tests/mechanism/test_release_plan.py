@@ -116,7 +116,7 @@ def test_noise_and_privacy_of_different_kinds_are_refused():
         (
             (TRI, Strategy(np.eye(8), 1), Privacy(epsilon=1.0), "add-remove", True),
             "no query has a target that could set the scale of Laplace noise\n"
-            "  write max_variance or within beside the queries, or give an epsilon",
+            "  add max_variance or within to the queries, or give an epsilon",
         ),
     ]
     for arguments, message in cases:
@@ -194,7 +194,7 @@ def test_a_strategy_that_misses_its_targets_is_refused():
         plan(workload_of(2.0), IDENTITY, None, absolute=True)
     label = TRI.labels()[7]
     assert str(caught.value) == (
-        f"query '{label}' has variance 8 at unit noise on this strategy, its max_variance is 2\n"
+        f"query '{label}' has variance 8 at noise of scale 1 on this strategy, its max_variance is 2\n"
         "  solve the strategy with fitness_for_use for these targets"
     )
 
@@ -250,7 +250,7 @@ def test_a_matrix_and_a_dictionary_will_do():
     assert plan(np.tri(8), IDENTITY, {"rho": 0.5}).rmse == same.rmse
     with pytest.raises(PrivacyError, match=r"privacy is the number 0\.5, and does not say of what"):
         plan(TRI, IDENTITY, 0.5)
-    with pytest.raises(WorkloadError, match="a Strategy is no Workload"):
+    with pytest.raises(WorkloadError, match="a Strategy is not a Workload"):
         plan(IDENTITY, TRI, Privacy(rho=0.5))
 
 

@@ -161,7 +161,7 @@ def test_a_claim_that_protects_nobody_comes_with_a_warning():
     targets = Workload.from_matrix(np.eye(4), targets=1e-4)
     found = plan(targets, Strategy(100 * np.eye(4)), None, absolute=True)
     manifest = build_manifest(found, measure(found, np.arange(4)))
-    said = "rho 5000 is no protection in practice: whether a row is there can be told almost surely"
+    said = "rho 5000 gives no protection in practice: whether a row is there can be told almost surely"
     assert manifest["private"] is True and manifest["warning"] == said == dict(privacy_rows(found))["warning"]
 
 

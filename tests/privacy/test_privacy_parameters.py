@@ -71,7 +71,7 @@ def test_parameters_that_protect_nobody_are_named(subtests: pytest.Subtests) -> 
     ]:
         with subtests.test(privacy=privacy):
             found = privacy_warning(privacy.epsilon, privacy.delta, privacy.rho)
-            assert found == " is no protection in practice: ".join(said)
+            assert found == " gives no protection in practice: ".join(said)
 
 
 def test_numbers_of_numpy() -> None:

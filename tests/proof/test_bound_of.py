@@ -185,7 +185,7 @@ REFUSED = [
     (
         lambda: mmopt.bound_of("fitness_for_use", W, {"p": np.ones(4)}),
         "the bound of 'fitness_for_use' has multipliers 'privacy', 'accuracy'; missing: 'accuracy'\n"
-        "  zeros say that a line does not count",
+        "  a zero leaves a constraint out",
     ),
     (
         lambda: mmopt.bound_of("l2_strategy", W, {"sensitivity": np.ones(4), "d": np.ones(4)}),
@@ -202,12 +202,12 @@ REFUSED = [
     (
         lambda: mmopt.bound_of(LP, None, {"most": 1.0}, point=POINT),
         "the bound of 'lp' has multipliers 'whole', 'most'; missing: 'whole'\n"
-        "  zeros say that a line does not count",
+        "  a zero leaves a constraint out",
     ),
     (
         lambda: mmopt.bound_of(LP, None, {"most": 1.0, "whole": 1.0}),
-        "'lp' has no certificate, so that its bound is read off its lines near a point, and none is given\n"
-        "  pass point=…: a feasible one, such as the variables of a solution",
+        "'lp' has no certificate, so its bound is derived from its constraints near a point, and no point "
+        "is given\n  pass point=…: a feasible one, such as the variables of a solution",
     ),
     (
         lambda: mmopt.bound_of("fitness_refined", W, {}),

@@ -151,8 +151,8 @@ def test_poor_multipliers_do_not_replace_better_ones() -> None:
     s = certify(EXAMPLE_4, "identity", multipliers={"sensitivity": np.eye(8)[0]}, solve=False)
     assert s.bound == pytest.approx(15.01802, rel=PRINTED)
     assert s.warnings[-1] == (
-        "the bound's multipliers come from steps that begin at the strategy; it holds for every strategy all "
-        "the same"
+        "the bound's multipliers come from steps that start at the strategy; the bound still holds for "
+        "every strategy"
     )
 
 
@@ -214,7 +214,7 @@ def test_what_is_refused() -> None:
         "  divide it by 1e-200: a multiple of a strategy is the same strategy"
     )
     assert refusal(w, "nowhere") == (
-        "the strategy 'nowhere' is no baseline, and no .npy, .csv or .npz file\n"
+        "the strategy 'nowhere' is not a baseline or a .npy, .csv or .npz file\n"
         f"  known: {', '.join(sorted(baseline_words()))}"
     )
     assert refusal(w, "fourier") == (
@@ -230,7 +230,7 @@ def test_what_is_refused() -> None:
         f"  for norm 1: {', '.join(adopting_programs(1)) or 'none that is shipped'}"
     )
     assert refusal(w, Strategy(np.eye(4), 1), norm=2) == (
-        "the strategy has norm 1, and norm 2 is asked for\n  pass its matrix alone"
+        "the strategy has norm 1, and norm 2 was requested\n  pass its matrix alone"
     )
     assert refusal(w, np.eye(4), multipliers={"sensitvity": np.ones(4)}) == (
         "the bound of 'l2_strategy' has no multiplier 'sensitvity'\n  did you mean 'sensitivity'?"
@@ -260,7 +260,7 @@ def test_a_point_that_stays_infeasible_names_its_constraint() -> None:
     w = Workload.from_matrix(np.tri(4))
     narrow = Program.parse(program.text.replace("diag(X) <= 1", "diag(X) <= 0.5"))
     assert refusal(w, 2 * np.eye(4), narrow) == (
-        "the strategy gives no feasible point of 'l2_strategy': after its repair it misses constraint "
+        "the strategy gives no feasible point of 'l2_strategy': after its repair it violates constraint "
         "'sensitivity' (cell 0) by 3.4e-01, relatively\n"
         "  give the program a 'repair' that makes any strategy feasible"
     )

@@ -118,7 +118,7 @@ def test_duality(name: str, rng: np.random.Generator) -> None:
 
 
 def test_what_has_none_is_refused() -> None:
-    for name, words in (("p_identity", "not convex"), ("l2_strategy_lmi", "no single constraint")):
+    for name, words in (("p_identity", "not convex"), ("l2_strategy_lmi", "not a single constraint")):
         with pytest.raises(mmopt.UnsuitableError, match=words):
             mmopt.dual_function(name, W, {line.name: 1.0 for line in shipped(name).written.constraints})
     with pytest.raises(mmopt.OptionError, match=r"has shape \(2,\), its line \(\)"):

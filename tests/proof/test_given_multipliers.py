@@ -75,8 +75,8 @@ def test_multipliers_that_prove_nothing_are_told() -> None:
     found = mmopt.certify(program=program, point={"x": [1.0, 0.0]}, multipliers={"c": 0.0}, solve=False)
     assert found.bound is None
     assert found.warnings[-1] == (
-        "the multipliers given prove no bound by the lines: nothing says how large 'x' can be: a line such "
-        "as 'limit_x: abs(x) <= …' would; without solve=False a solve may prove one"
+        "the given multipliers prove no bound from the constraints: nothing says how large 'x' can be: a "
+        "line such as 'limit_x: abs(x) <= …' would; without solve=False a solve may prove one"
     )
 
 

@@ -64,7 +64,8 @@ def test_what_was_repaired_is_told() -> None:
     s = certify(PREFIX, program="l2_strategy", point={"X": 2.0 * np.eye(4)}, solve=False)
     assert s.objective == pytest.approx(10.0)
     assert s.warnings[0] == (
-        "as given the point misses constraint 'sensitivity' (cell 0) by 3.4e-01, relatively: it was repaired"
+        "as given the point violates constraint 'sensitivity' (cell 0) by 3.4e-01, relatively: it was "
+        "repaired"
     )
     # A feasible one is judged as it is; what the repair would gain is told.
     s = certify(PREFIX, program="l2_strategy", point={"X": 0.5 * np.eye(4)}, solve=False)
@@ -92,12 +93,12 @@ def test_points_that_are_refused(
         ({"Y": np.eye(4)}, "'l2_strategy' has no variable 'Y'\n  known: X, columns, d, sensitivity"),
         ({"X": np.eye(3)}, "'X' of the point has shape (3, 3), expected (4, 4)"),
         ({"X": "text"}, "'X' of the point is neither a number nor an array of numbers"),
-        ({"X": np.full((4, 4), np.nan)}, f"'X' of the point is no array of finite numbers{HINT}"),
+        ({"X": np.full((4, 4), np.nan)}, f"'X' of the point is not an array of finite numbers{HINT}"),
         (
             {"X": np.eye(4), "d": [1.0]},
             "the multiplier 'd' has shape (1,), expected finite numbers of shape (4,)",
         ),
-        ({"columns": np.ones(20), "X": 1}, f"the point has 'X' beside 'columns'{HINT}"),
+        ({"columns": np.ones(20), "X": 1}, f"the point has 'X' in addition to 'columns'{HINT}"),
         (
             np.ones(3),
             "the point has 3 columns; 'l2_strategy' is written with 20 columns and 40 rows\n"
@@ -128,7 +129,7 @@ def test_a_strategy_made_of_multipliers_needs_them() -> None:
     with pytest.raises(OptionError) as error:
         certify(TARGETS, program="fitness_dual", point=point, solve=False)
     assert str(error.value) == (
-        "the strategy of 'fitness_dual' is made of multipliers, and the point comes without\n"
+        "the strategy of 'fitness_dual' is made from multipliers, and the point has none\n"
         "  add them to the point, by their names or as 'rows'"
     )
 
@@ -145,7 +146,7 @@ def test_a_point_that_no_repair_makes_feasible() -> None:
     with pytest.raises(OptionError) as error:
         certify(PREFIX, program=Program.parse(text[:start] + text[end:]), point={"X": 2 * np.eye(4)})
     assert str(error.value) == (
-        "the point gives no feasible point of 'l2_strategy': after its repair it misses constraint "
+        "the point gives no feasible point of 'l2_strategy': after its repair it violates constraint "
         "'sensitivity' (cell 0) by 3.4e-01, relatively\n"
         "  give the program a 'repair' that makes any point feasible"
     )

@@ -48,7 +48,7 @@ def test_wishes_that_are_not_met_are_counted() -> None:
         (1e-3, ["3 of 3 in 'a0' (variance 50), 2 of 2 in 'a0 predicates' (variance 5)"]),
     ):
         rows = privacy_rows(plan(w, Strategy(np.eye(3)), Privacy(rho=rho)))
-        assert [text for name, text in rows if name == "wishes unmet"] == unmet
+        assert [text for name, text in rows if name == "missed targets"] == unmet
 
 
 def test_only_the_first_queries_of_a_group_are_shown() -> None:
@@ -67,7 +67,7 @@ def test_the_chart_has_a_line_a_group_and_what_was_asked(tmp_path: Path) -> None
     np.testing.assert_array_equal(np.asarray(lines[0], dtype=float), widths[:3])
     np.testing.assert_array_equal(np.asarray(lines[2], dtype=float), [7.0] * 3)
     np.testing.assert_array_equal(np.asarray(lines[1], dtype=float), widths[3:])
-    assert [line.get_label() for line in axes.lines if not len(line.get_ydata())] == ["asked for"]
+    assert [line.get_label() for line in axes.lines if not len(line.get_ydata())] == ["target"]
     assert axes.get_ylabel() == "± counts at 95%" and axes.get_ylim()[0] == 0.0
     with pytest.raises(OptionError, match=r"a chart is written to an \.svg or \.png file"):
         save(tmp_path / "a.pdf", lambda: accuracy_figure(found, 0.95))

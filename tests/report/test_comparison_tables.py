@@ -198,11 +198,11 @@ def test_a_ranking_shows_no_error_lower_than_it_is(solution: Solution) -> None:
     assert "Not ranked:\n  refused: not allowed\n" in text
     said = " ".join(text.split())
     assert "Best first, by the root mean square of the standard errors, at epsilon = 1, delta = 1e-06" in said
-    assert "epsilon needed: the least at this delta at which every query with a target meets it." in said
+    assert "epsilon needed: the least at this delta that meets every target." in said
     assert "*: of noise on real numbers, where rows are too many to be rounded to integers;" in said
     assert text.index("first ") < text.index("Certificates") < text.index("Work")
     # Where a bound or an objective is shown, it is said to be at unit noise.
-    assert "Certificates (objectives are at unit noise)" in text and "total error" not in text
+    assert "Certificates (objectives are for noise of variance 1)" in text and "total error" not in text
 
 
 LONG_NAME = "hierarchical(branching=2)"
@@ -258,7 +258,7 @@ def test_privacy_costs_have_a_table_of_their_own(outcome: Outcome) -> None:
         [LONG_NAME, "8", "4", "5"],
     ]
     shown = " ".join(text.split())
-    assert "privacy cost: the least Δ at which every query with a target meets it;" in shown
+    assert "privacy cost: the least Δ that meets every target;" in shown
     assert "A factor below 1: the baseline has less privacy cost than the program" in shown
     unknown = replace(factors[1], privacy=replace(costs[1], bound=math.nan))
     assert ["wavelet", "4", "2", "-"] in [

@@ -76,7 +76,9 @@ def test_iterations_say_who_counted_them(solution: Solution) -> None:
     assert more[0][0] == "iter"
     del last["bound"]
     apart = lines(replace(solution, history=(rows[0], {**last, "certified": True})))
-    words = "; a gap below 0: not feasible yet; the proved bound is read off the lines, in no row"
+    words = (
+        "; a gap below 0: not feasible yet; the proved bound is derived from the constraints and is in no row"
+    )
     assert " ".join(" ".join(line) for line in apart).startswith(" ".join(begun) + words)
     title += shown.pop(0)
     assert " ".join(title) == " ".join(begun) + words.rpartition(";")[0]

@@ -81,7 +81,7 @@ def test_a_solution_with_its_workload(asked: Workload, solution: mmopt.Solution,
         *("How the gap closed", "Made with"),
     ]
     assert "Private data: none." in text and solution.workload_hash in text
-    assert "What is handed over" in text and "<math" in text
+    assert "What the solver gets" in text and "<math" in text
     assert solution.about_program()["program"]["sha256"] in text
     assert text.count(">total error<") == 1  # at the strategy, and not where the program is explained
 

@@ -105,7 +105,7 @@ def test_a_conic_solver_says_what_it_got() -> None:
         "columns": 30,
         "nonzeros": int(below["gets"].split()[-2]),
     }
-    (chosen,) = (node for node in named(tree, "X") if node.words == "chosen")
+    (chosen,) = (node for node in named(tree, "X") if node.words == "variable")
     assert "follows from a block" in chosen.nodes[0].words
     assert judged == {name: rows[name] for name in judged} and {"objective", "bound", "gap"} <= set(judged)
     assert tree.seconds == s.seconds["total"]
@@ -518,7 +518,7 @@ def test_what_was_missed_before_a_move_inside_is_one_figure_everywhere() -> None
     (repair,) = named(trace(s), "repair")
     assert repair.facts["missed before"] == s.status.violation == s.summary()["status"]["violation"] > 0
     assert repair.facts["missed after"] == 0 < repair.facts["P moved by part"]
-    moved = "made as declared and moved inside the lines to prove that they hold"
+    moved = "made as declared and moved inside the constraints to prove that they hold"
     assert repair.facts["name"] == moved and "up to 1e-10" in repair.words and s.status.violation <= 1e-10
 
 

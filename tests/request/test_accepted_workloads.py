@@ -1,4 +1,4 @@
-"""The natural calls with what is no Workload yet work, the wrong ones name the right one.
+"""The natural calls with what is not a Workload yet work, the wrong ones name the right one.
 
 Guards workload_file_and_arguments.py.
 """
@@ -82,18 +82,18 @@ TAKEN = (
 )
 ORDER = "solve(workload, program)"
 NEITHER = f"neither a workload nor a program is given\n  write {ORDER}, or mmopt solve WORKLOAD"
-FIRST = f"  the workload stands first: {ORDER}"
+FIRST = f"  the workload comes first: {ORDER}"
 NONE = "a program that asks nothing of a workload is solved by solve(program=program)"
-NO_PROGRAM = "is no program, expected a name ('l2_strategy'), a path or a Program"
+NO_PROGRAM = "is not a program, expected a name ('l2_strategy'), a path or a Program"
 ORDERS = "  write solve(workload, program), certify(workload, strategy, program), explain(program, workload)"
 WRONG: list[tuple[Callable[[], object], str]] = [
     (
         lambda: mmopt.solve("l2_strategy", W),  # type: ignore[arg-type]
-        f"'l2_strategy' is a program, no workload\n{FIRST}",
+        f"'l2_strategy' is a program, not a workload\n{FIRST}",
     ),
     (
         lambda: mmopt.solve(Program.load("l2_strategy"), W),  # type: ignore[arg-type]
-        f"a Program is no Workload\n{FIRST}; {NONE}",
+        f"a Program is not a Workload\n{FIRST}; {NONE}",
     ),
     (
         lambda: mmopt.solve(program="l2_strategy"),
@@ -106,31 +106,31 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: mmopt.accuracy(None),  # type: ignore[arg-type]
-        f"a NoneType is no Workload\n  {NONE}",
+        f"a NoneType is not a Workload\n  {NONE}",
     ),
     (
         lambda: mmopt.certify("haar", W),
-        "'haar' is a baseline, no workload\n  write certify(workload, 'haar'), baseline('haar', workload)",
+        "'haar' is a baseline, not a workload\n  write certify(workload, 'haar'), baseline('haar', workload)",
     ),
     (
         lambda: mmopt.solve(Privacy(1.0)),  # type: ignore[arg-type]
-        "a Privacy is no Workload\n  a privacy goes to plan and release, beside the workload",
+        "a Privacy is not a Workload\n  a privacy goes to plan and release, with the workload",
     ),
     (
         lambda: mmopt.solve(W.domain),  # type: ignore[arg-type]
-        "a Domain is no Workload\n"
+        "a Domain is not a Workload\n"
         "  say what is asked of it: domain.marginals(ways=1), domain.product(age='prefix')",
     ),
     (
         lambda: mmopt.solve(DataVector(np.zeros(3, np.int64), 0, {})),  # type: ignore[arg-type]
-        "a DataVector is no Workload\n  a workload says what is asked of data: domain.marginals(ways=1)",
+        "a DataVector is not a Workload\n  a workload says what is asked of data: domain.marginals(ways=1)",
     ),
     (
         lambda: mmopt.solve([W, W]),
-        "a list of workloads is no Workload\n  add them up: sum(workloads)",
+        "a list of workloads is not a Workload\n  add them up: sum(workloads)",
     ),
-    (lambda: mmopt.solve(3), f"a int is no Workload\n{TAKEN}"),
-    (lambda: mmopt.solve(pl.LazyFrame({"a": [1]})), f"a LazyFrame is no Workload\n{TAKEN}"),
+    (lambda: mmopt.solve(3), f"a int is not a Workload\n{TAKEN}"),
+    (lambda: mmopt.solve(pl.LazyFrame({"a": [1]})), f"a LazyFrame is not a Workload\n{TAKEN}"),
     (
         lambda: mmopt.solve(None),
         NEITHER,
@@ -138,13 +138,14 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: mmopt.solve("nothing-here.yaml"), "there is no workload file 'nothing-here.yaml'"),
     (
         lambda: mmopt.solve("people.csv"),
-        "'people.csv' is no workload file by its name\n  a workload file is YAML; a matrix is read first: "
+        "'people.csv' does not look like a workload file\n  a workload file is YAML; a matrix is read first: "
         "Workload.from_matrix(numpy.load(path))",
     ),
     (
         lambda: mmopt.solve(W, Privacy(1.0)),  # type: ignore[arg-type]
         f"a Privacy {NO_PROGRAM}\n"
-        "  a program is solved at unit noise, for whatever privacy: pass it to plan or release",
+        "  a program is solved for noise of scale 1, whatever the privacy: pass the privacy to plan or "
+        "release",
     ),
     (lambda: mmopt.solve(W, W), f"a Workload {NO_PROGRAM}\n{ORDERS}"),  # type: ignore[arg-type]
     (
@@ -153,13 +154,13 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: mmopt.verify(s := mmopt.solve(W), s),  # type: ignore[arg-type]
-        "a Solution is no Workload\n"
+        "a Solution is not a Workload\n"
         "  pass the workload that was solved: a solution knows it by its hash only",
     ),
     (
         lambda: mmopt.verify(W, W),  # type: ignore[arg-type]
-        "a Workload is no solution, expected what solve returned, or its file\n"
-        "  the solution stands first: verify(solution, workload)",
+        "a Workload is not a solution, expected what solve returned, or its file\n"
+        "  the solution comes first: verify(solution, workload)",
     ),
     (
         lambda: mmopt.baseline(W, "haar"),  # type: ignore[arg-type]
@@ -192,7 +193,7 @@ def test_a_workload_is_no_data_nor_are_data_a_workload() -> None:
             refuse_workload(value)
         assert str(caught.value) == (
             f"{what} is given where data are expected\n"
-            "  the data stand first: release(data, workload, privacy=…)"
+            "  the data come first: release(data, workload, privacy=…)"
         )
     for value in (TRI, pd.DataFrame({"a": [1]}), pl.DataFrame({"a": [1]}), {"a": [1, 2]}, "people.csv", None):
         refuse_workload(value)

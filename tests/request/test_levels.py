@@ -173,7 +173,7 @@ def test_mistakes_in_a_file_of_codes(tmp_path: Path, subtests: pytest.Subtests) 
         ),
         (CODES + "South,South,Texas\n", "level 'region' has 'South' in two branches", f"{codes}:8:7"),
         (CODES.replace("county,", "county,state,"), "has two columns 'state'", f"{path}:2:40"),
-        (CODES + "Addison,North,Vermont\n", "'Addison' stands twice, first in line 2", f"{codes}:8:1"),
+        (CODES + "Addison,North,Vermont\n", "'Addison' appears twice, first in line 2", f"{codes}:8:1"),
         (CODES.replace("North", "\udcff"), "cannot be read", f"{path}:2:20"),
     ):
         with subtests.test(message):
@@ -214,7 +214,7 @@ def test_codes_that_repeat_between_branches_are_read_with_those_above() -> None:
     counts = data_vector(table, d)
     assert counts.counts.tolist() == [1, 1, 1, 2, 2]
     assert counts.dropped == {"county": 1}  # of the state 48, whose county is not there
-    with pytest.raises(WorkloadError, match="'001' stands twice"):
+    with pytest.raises(WorkloadError, match="'001' appears twice"):
         Domain.of(county={"nested": nested, "levels": ["state"], "column": "co"})
     with pytest.raises(DataError, match="'st' is of type float64, and codes are texts or whole numbers"):
         data_vector({"st": [50.0], "co": ["001"]}, d)

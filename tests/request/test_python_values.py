@@ -60,7 +60,7 @@ def test_labels_from_anything_that_lists_them(subtests: pytest.Subtests) -> None
 
 
 IS_DATA = (
-    "domain.a: a Series that holds a value twice is data, no list of labels\n"
+    "domain.a: a Series that holds a value twice is data, not a list of labels\n"
     "  which labels occur in data is confidential: write them as a list, or as a categorical with declared "
     "categories (pandas.CategoricalDtype, polars.Enum)"
 )
@@ -77,7 +77,7 @@ NO_LABELS: list[tuple[Any, str]] = [
     ({"x", "y"}, "domain.a: a set has no order\n  write a list: cells and queries have one"),
     (
         ["x", "x"],
-        "domain.a[1]: values of attribute 'a': the text 'x' stands twice, first in domain.a[0]",
+        "domain.a[1]: values of attribute 'a': the text 'x' appears twice, first in domain.a[0]",
     ),
     ([object()], f"domain.a[0]: a value of type object means nothing here\n{TAKEN}"),
     (
@@ -105,7 +105,7 @@ NO_LABELS: list[tuple[Any, str]] = [
         "domain.a[0]: the integer 9223372036854775808 does not fit into 64 bits\n"
         "  write it in quotes if it is a text, and with an exponent if it is a number: 1.8e19",
     ),
-    ({"values": [1], 1: 2, "1": 3}, "domain.a: the key '1' stands twice\n  rename or remove one of them"),
+    ({"values": [1], 1: 2, "1": 3}, "domain.a: the key '1' appears twice\n  rename or remove one of them"),
     ({"": [1]}, "domain.a: a key must be a non-empty text, found ''"),
     (NESTED, f"domain.a{'[0]' * 19}: values are nested deeper than 20 levels"),
 ]

@@ -25,7 +25,7 @@ def read_cases() -> dict[str, tuple[str, str]]:
         for case in path.read_text(encoding="utf-8").removeprefix("### ").split("\n### "):
             name, rest = case.split("\n", 1)
             text, error = rest.split("\n--->\n")
-            assert f"{path.stem}: {name}" not in cases, f"{path}: '{name}' stands twice"
+            assert f"{path.stem}: {name}" not in cases, f"{path}: '{name}' appears twice"
             cases[f"{path.stem}: {name}"] = (text, error.rstrip("\n"))
     return cases
 

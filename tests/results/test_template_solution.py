@@ -52,7 +52,7 @@ def test_texts():
     # With a plan the figures that the gap is between stay.
     shown = dict(solution_rows(found, plan(W, found, {"rho": 0.5})))
     assert list(shown) == names
-    assert "at unit noise" in shown["total error"] and "predicted at rho = 0.5" in shown["rmse"]
+    assert "for noise of variance 1" in shown["total error"] and "predicted at rho = 0.5" in shown["rmse"]
 
 
 def test_refused(tmp_path):

@@ -39,12 +39,12 @@ def test_cones_are_those_that_cvxpy_declares() -> None:
     with pytest.raises(UnsuitableError) as error:
         solve(PREFIX, "l2_strategy", solver="osqp")
     assert str(error.value) == (
-        "'l2_strategy' does not work with osqp: it must have the psd cone\n"
+        "'l2_strategy' does not work with osqp: it lacks the psd cone\n"
         "  these have it: clarabel, scs, cvxopt, sdpa"
     )
-    with pytest.raises(UnsuitableError, match="it must have the second-order cone"):
+    with pytest.raises(UnsuitableError, match="it lacks the second-order cone"):
         solve(PREFIX, SQUARES, solver="scipy")
-    with pytest.raises(UnsuitableError, match="it must have the exponential cone"):
+    with pytest.raises(UnsuitableError, match="it lacks the exponential cone"):
         solve(PREFIX, EXPONENTIAL, solver="highs")
     for name, interface in {**defines.SOLVER_MAP_QP, **defines.SOLVER_MAP_CONIC}.items():
         if interface.is_installed() and name.lower() in installed_others():

@@ -46,14 +46,14 @@ def test_a_linear_program_by_a_function_that_says_what_it_takes() -> None:
     with pytest.raises(UnsuitableError) as error:
         solve(PREFIX, "l2_strategy", solver=simplex)
     assert str(error.value) == (
-        "'l2_strategy' does not work with own_solvers:simplex: it must have the psd cone\n"
+        "'l2_strategy' does not work with own_solvers:simplex: it lacks the psd cone\n"
         "  these have it: clarabel, scs, cvxopt, sdpa"
     )
 
 
 def test_the_example_of_the_reference_solves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lines after '::' in the docstring, as a module of the current folder."""
-    example = (conic_problem.__doc__ or "").split("::\n")[1].split("\n``mmopt.solve(")[0]
+    example = (conic_problem.__doc__ or "").split("::\n")[1].split("\nUse it as ``mmopt.solve(")[0]
     (tmp_path / "written_by_a_user.py").write_text(textwrap.dedent(example))
     monkeypatch.syspath_prepend(tmp_path)
     s = solve(PREFIX, separate("x", 2, maximize=True), solver="written_by_a_user:simplex")
@@ -77,7 +77,7 @@ def test_a_quadratic_objective_as_such() -> None:
     s = solve(PREFIX, separate("x**2", 2), solver=quadratic)
     assert s.gap is not None and s.gap <= 1e-6 and s.objective == pytest.approx(2 + 9 + 4 + 1, rel=1e-6)
     assert seen[0].P is not None and seen[0].cones.kinds == {"nonnegative"}
-    with pytest.raises(UnsuitableError, match="it must have the exponential cone"):
+    with pytest.raises(UnsuitableError, match="it lacks the exponential cone"):
         solve(PREFIX, separate("exp(x / 3)", 2), solver=quadratic)
 
 
@@ -116,7 +116,7 @@ def test_nonsense_is_named_with_what_was_returned(subtests: pytest.Subtests) -> 
         (lambda problem: ("abc", None), f"returned 'abc' {COLUMNS}"),
         (lambda problem: ([[1.0], [2.0, 3.0]], 1), f"returned a list of 2 {COLUMNS}"),
         (lambda problem: (np.ones(3) * 1j, 1), f"returned a ndarray {COLUMNS}"),
-        (shaped(y=[0, 0, math.nan, 0, math.inf, 0]), "returned y[2] = nan; 2 of 6 are no finite numbers"),
+        (shaped(y=[0, 0, math.nan, 0, math.inf, 0]), "returned y[2] = nan; 2 of 6 are not finite numbers"),
         (shaped(status=1), "returned 1 as status, which is a text"),
         (shaped(iterations=-3), "returned -3 as iterations, which is a whole number"),
         (shaped(x=None, status="solved"), f"returned None {COLUMNS}"),
@@ -202,7 +202,7 @@ def test_names_that_lead_nowhere(subtests: pytest.Subtests, tmp_path: Path) -> N
         (
             "lacking:one",
             "the module 'lacking' of the solver 'lacking:one' cannot be imported: "
-            "No module named 'no_such_library'\n  install what it needs beside mmopt",
+            "No module named 'no_such_library'\n  install what it needs in mmopt's environment",
         ),
         (
             "here:picky",

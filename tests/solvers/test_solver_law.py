@@ -67,7 +67,7 @@ def test_every_cone_that_a_row_claims_is_solved_and_certified(
             for kind in {*NEEDS, "psd"} | row.cones - {"zero"}:
                 program = of_cone(kind)
                 if kind not in row.cones:
-                    with pytest.raises(UnsuitableError, match=f"it must have the .*{kind}"):
+                    with pytest.raises(UnsuitableError, match=f"it lacks the .*{kind}"):
                         solve(PREFIX, program, solver=row.name)
                     continue
                 s = solve(PREFIX, program, solver=row.name)

@@ -70,7 +70,7 @@ def test_values_that_are_alike(rng: np.random.Generator) -> None:
     assert np.isinf(without.variances(workload)[:3]).all() and not without.supports(workload)
     with pytest.raises(OptionError) as error:
         without.answers_from(workload, noisy[: without.p])
-    assert error.value.message == "the strategy does not support the queries whose answers are asked"
+    assert error.value.message == "the strategy does not support the queries whose answers are requested"
 
 
 def test_what_no_sector_has_is_not_supported(rng: np.random.Generator) -> None:
@@ -190,7 +190,7 @@ def test_a_query_of_attributes_that_are_not_measured_together(rng: np.random.Gen
     assert not strategy.supports(pair)
     with pytest.raises(OptionError) as refused:
         strategy.answers_from(pair, np.zeros(strategy.p))
-    assert refused.value.message == "the strategy does not support the queries whose answers are asked"
+    assert refused.value.message == "the strategy does not support the queries whose answers are requested"
     with pytest.raises(WorkloadError) as unrounded:
         round_any(strategy, pair)
     assert unrounded.value.message.startswith("the strategy does not support the workload")

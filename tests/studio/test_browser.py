@@ -76,7 +76,7 @@ def server(browser: Browser) -> Iterator[Studio]:
 
 @pytest.fixture
 def page(browser: Browser, server: Studio) -> Iterator[Browser]:
-    """The page as it opens; at the end nothing was asked for elsewhere and the console holds no error."""
+    """The page as it opens; at the end nothing was requested elsewhere and the console holds no error."""
     browser.errors()
     browser.requests()
     browser.size(1400)
@@ -480,7 +480,7 @@ def test_the_dual_function_stands_beside_the_bound_and_the_objective_to_the_near
         "upper bound 12objective reached 11",
     ]
     sentences = page.js(f"{DRAWN}('div + p')", bounds, False)
-    assert {*sentences[:1], *sentences[4:]} == {"The dual function was not decided here."}
+    assert {*sentences[:1], *sentences[4:]} == {"The value of the dual function was not determined here."}
     assert [words.split(" is ")[1][:2] for words in sentences[1:4]] == ["−∞", "+∞", "6."]
     assert page.js(f"{DRAWN}('div + p')", bounds[:1], True) == [""]
 

@@ -271,7 +271,7 @@ def test_the_bound_off_the_lines_is_read_near_the_point() -> None:
         Bound(text=text, multipliers={"one": 0.0, "first": -1.0}, point=solution["variables"], workload={})
     )
     assert below["is_moved"]
-    assert "none is given" in json.dumps(bound_again(text, {**solution, "variables": None}, {}))
+    assert "no point is given" in json.dumps(bound_again(text, {**solution, "variables": None}, {}))
 
 
 def test_the_multipliers_of_a_matrix_inequality_are_symmetric() -> None:

@@ -187,8 +187,8 @@ def test_queries_without_a_target() -> None:
     with pytest.raises(WorkloadError) as caught:
         symmetry(Workload.from_matrix(rows), True)
     assert str(caught.value) == (
-        "the program asks for accuracy targets and no query of the workload has one\n"
-        "  write max_variance beside the queries, or pass targets= to Workload.from_matrix"
+        "the program needs accuracy targets, and no query of the workload has one\n"
+        "  add max_variance to the queries, or pass targets= to Workload.from_matrix"
     )
 
 

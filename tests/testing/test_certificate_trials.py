@@ -127,7 +127,7 @@ def test_a_program_without_a_certificate(subtests: pytest.Subtests) -> None:
             is_derived = program.problem_class == "convex"
             assert report == WeakDualityReport(program.name, 1, has_certificate=False, is_derived=is_derived)
             assert report.holds
-            read = ": a solve reads its bound off its lines" if is_derived else ""
+            read = ": a solve derives its bound from its constraints" if is_derived else ""
             assert str(report) == f"'{program.name}' has no certificate of its own{read}"
 
 

@@ -97,7 +97,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (
         lambda: Workload.from_matrix(FRAME.astype(str)),
         "the data frame holds object values, expected a number per query and cell\n"
-        "  a row is a query and a column a cell; labels of queries stand in the index, data elsewhere",
+        "  a row is a query and a column a cell; labels of queries go in the index, data go elsewhere",
     ),
 ]
 

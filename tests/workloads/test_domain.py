@@ -85,8 +85,8 @@ def test_errors(subtests):
             "attribute 'a': missing is 'dropp', expected refuse, drop or one of its labels\n"
             "  did you mean 'drop'?",
         ),
-        (lambda: Values(("a", "a")), "the value 'a' stands twice, expected in one cell only"),
-        (lambda: Categories(((1, 2), (2,))), "the value 2 stands twice, expected in one cell only"),
+        (lambda: Values(("a", "a")), "the value 'a' appears twice, expected in one cell only"),
+        (lambda: Categories(((1, 2), (2,))), "the value 2 appears twice, expected in one cell only"),
         (lambda: Categories(((1,), ())), "a category has no values, expected at least one"),
         (
             lambda: Domain((SEX, AGE)).attribute("aeg"),

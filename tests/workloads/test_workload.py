@@ -263,7 +263,7 @@ def test_labels_and_groups():
     w = Workload.from_products(domain, products)
     assert w.labels() == ["sex=Female", "sex=Male", "age up to young", "age up to old"]
     assert w.groups() == [("sex", slice(0, 2)), ("ages", slice(2, 4))]
-    product = Product((f.prefix(2),))  # one without a name may stand twice
+    product = Product((f.prefix(2),))  # one without a name may repeat
     assert Workload.from_products(Domain.anonymous(2), [product, product]).m == 4
 
 

@@ -124,7 +124,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (
         lambda: D.marginal("age", name="x") + D.marginal("sex", name="x"),
         "both workloads have queries of the name 'x'\n"
-        "  rename one of them, or leave the name out: unnamed queries may stand twice",
+        "  rename one of them, or leave the name out: unnamed queries may repeat",
     ),
     (
         lambda: W + W.normalised(),

@@ -53,7 +53,7 @@ from mmopt.results import Solution
 from mmopt.workloads.agreeing_tables import refinable_words
 
 # Rows of a refined release that are shown.
-REFINED_ROWS = ("not private", "asked", "refined", "optimum")
+REFINED_ROWS = ("not private", "workload", "refined", "optimum")
 # Rows of a solution that are shown with a release; 'mmopt solve' shows all.
 CERTIFICATE = ("program", "template", "strategy", "solver", "givens", "status", "objective", "bound", "gap")
 
@@ -119,7 +119,7 @@ def budget(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Print the least privacy at which every accuracy wish holds."""
+    """Print the least privacy at which every accuracy target holds."""
     if pure and delta is not None:
         raise OptionError("--delta and --pure are two kinds of budget", hint="leave one of them out")
     check_files(out, chart)
@@ -250,7 +250,7 @@ def refine(
 def _totals(texts: list[str]) -> dict[str | int | None, float]:
     """The values of ``--total QUERY=VALUE`` by query, that of ``--total VALUE`` (all rows) under None.
 
-    OptionError for a value that is no number, or a query that stands twice.
+    OptionError for a value that is no number, or a query that appears twice.
     """
     totals: dict[str | int | None, float] = {}
     for text in texts:

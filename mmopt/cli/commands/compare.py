@@ -104,7 +104,7 @@ def compare(
             left_out = sum(o.stop == Stop.NOT_STARTED for o in compared)
             note(f"interrupted: {left_out} of {len(compared)} are left out")
         if is_cut:
-            note("interrupted: not all baselines are there")
+            note("interrupted: some baselines are missing")
         note_request(request)
         ranked = ranking(compared, factors, request.workload, stated)
         entries: list[Outcome | Factors] = [*compared, *factors]
@@ -112,7 +112,7 @@ def compare(
         places = {id(place.entry): place.summary() for place in ranked.places}
         elsewhere = [
             *[f"baselines alone:        mmopt baselines {request.path}"] * (workload is not None),
-            *[f"strategies in factors:  mmopt templates {request.path}"]
+            *[f"factored strategies:    mmopt templates {request.path}"]
             * (request.workload.products is not None),
         ]
         answer(
@@ -121,7 +121,7 @@ def compare(
             [comparison_report(compared, factors, ranked), *[""] * bool(elsewhere), *elsewhere],
         )
         if not solved:
-            raise SolverError("nothing could be solved", hint="the reason stands beside each program")
+            raise SolverError("nothing could be solved", hint="the table has the reason for each program")
         if chart is not None:
             size = f"{counted(request.workload.m, 'query')} over {counted(request.workload.n, 'cell')}"
             title = f"{workload.name}: {size}" if workload else f"{programs}"

@@ -131,7 +131,7 @@ def check_program(name: str, seed: int | None, instances: int, given: list[str] 
     ]
     put(f"{program.name}: {program.title}", "", givens_table(given_rows(checked)))
     if kinds:
-        put("", "Chosen", "", pairs_table(kinds))
+        put("", "Variables", "", pairs_table(kinds))
     if program.constraints:
         put("", "Shapes and curvature", "", lines_table(checked))
     # A baseline's rows are those of each workload that is drawn.
@@ -143,7 +143,7 @@ def check_program(name: str, seed: int | None, instances: int, given: list[str] 
     put("", paragraphs(str(report)))
     if report.has_certificate and not report.pairs:
         raise ProgramError(
-            f"the certificate of '{program.name}' was not tested, so nothing is known of it",
+            f"the certificate of '{program.name}' was not tested, so nothing is known about it",
             hint="pass what the program is given (--given NAME=VALUE)",
         )
     if not report.holds:
@@ -233,7 +233,7 @@ def export(
     if form is None:
         form = "cbf" if out is None else _format_of(out)
     if form == "npz" and out is None:
-        raise OptionError("--format npz is no text", hint="name a file with --out")
+        raise OptionError("--format npz is not text", hint="name a file with --out")
     request = read_request(workload)
     parsed = Program.load(program)
     compiled = exported(request.workload, parsed, form, givens=read_givens(given, parsed, request.workload))

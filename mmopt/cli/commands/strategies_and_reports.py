@@ -172,7 +172,7 @@ def _at_privacy(
     try:
         planned = planned_accuracy(request, solver=solver, options=options, keep_interrupted=True)
     except (PrivacyError, WorkloadError) as error:  # of the plan; errors of a solve will occur again
-        note(f"errors are at unit noise: {error.message}")
+        note(f"errors are for noise of variance 1: {error.message}")
         return None, None
     if planned.plan.rounding:
         note(f"rounding: {planned.plan.rounding}")

@@ -426,7 +426,7 @@ def assemble_solution(instance: Instance, env: Mapping[str, Any], ending: Ending
                         f"whether '{program.name}' has a feasible point was not decided: the nearest point "
                         f"found has the objective {before:.4g}, and misses that rounding hides may be worth "
                         f"{abs(objective - before):.2g}",
-                        hint="limit what is chosen, or take units in which the numbers are near 1",
+                        hint="bound the variables, or choose units in which the numbers are near 1",
                     )
             gap = gap_of(instance.checked, objective, limit)
             is_reached = gap is not None and gap <= float(options.get("tolerance") or 0.0)

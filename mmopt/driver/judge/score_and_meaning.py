@@ -516,7 +516,7 @@ class RefutedError(ContradictionError):
             where=program.source.locate(spans["certificate" if program.certificate else "bound"])
             if is_custom
             else None,
-            hint="the certificate is false, or a line is not what its proof takes it for"
+            hint="the certificate is wrong, or a constraint is not what its proof assumes"
             if is_custom
             else REPORT,
         )

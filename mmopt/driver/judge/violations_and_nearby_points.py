@@ -146,8 +146,8 @@ class Violation:
             part = f": {self.undefined}" if self.undefined else ""
             return f"gives {self.text(instance)} no finite value{part}"
         if self.amount > MOST_SHOWN_MISS:
-            return f"misses {self.text(instance)}, where terms are next to 0 and no part of them is enough"
-        return f"misses {self.text(instance)} by {amount or f'{self.amount:.1e}'}, relatively"
+            return f"violates {self.text(instance)}, whose terms are too near 0 for a relative measure"
+        return f"violates {self.text(instance)} by {amount or f'{self.amount:.1e}'}, relatively"
 
 
 def violations(instance: Instance, point: Mapping[str, Any], memo: Memo | None = None) -> list[Violation]:

@@ -30,7 +30,7 @@ from mmopt.language.atoms.expression_types import (
     matrix,
 )
 
-TWO_CHOSEN = "a product of two expressions that both depend on what is chosen"
+TWO_CHOSEN = "a product of two expressions that both contain variables"
 # The type of the value from those of the arguments; an axis, or an exponent, by keyword.
 Rule = Callable[..., Type]
 
@@ -181,8 +181,10 @@ def power(
     if b.is_scalar and exponent is None and a.is_constant and b.is_constant and not a.is_matrix:
         return Type(a.dims, a.is_row, 1 if a.sign > 0 else 0)  # a parameter as exponent of what is given
     if least is None:
-        raise RuleError("an exponent is a number that is given, or made of such by + - * /", "as in x**2")
-    words = "a power with a given exponent"
+        raise RuleError(
+            "an exponent is a number, a name of the data, or made of these by + - * /", "as in x**2"
+        )
+    words = "a power with a constant exponent"
     if exponent is not None:
         rest = float(exponent - round(exponent)) if float(exponent) % 1 == 0 else 0.0
         words = f"the power {float(exponent):g}"
@@ -286,7 +288,7 @@ def huber(a: Type, limit: Type) -> Type:
         limit.is_scalar and limit.sign > 0, "the limit of huber is a number >= 0", "for example huber(x, 2)"
     )
     out = elementwise(Curvature.CONVEX, sign=1, even=True)(a)
-    return out if limit.is_constant else out.broken(limit.why or "a limit of huber that is chosen")
+    return out if limit.is_constant else out.broken(limit.why or "a limit of huber that contains a variable")
 
 
 def rel_entropy(a: Type, b: Type) -> Type:
@@ -327,7 +329,11 @@ def of_largest(largest: Rule) -> Rule:
 
     def rule(a: Type, k: Type) -> Type:
         _require(k.is_scalar and k.sign > 0, "a sum of the k largest takes a number k >= 0", "for example 3")
-        return largest(a) if k.is_constant else largest(a).broken(k.why or "a number of terms that is chosen")
+        return (
+            largest(a)
+            if k.is_constant
+            else largest(a).broken(k.why or "a number of terms that contains a variable")
+        )
 
     return rule
 
@@ -494,7 +500,7 @@ def _given(what: str) -> Callable[[Rule], Rule]:
     def of_given(type_of: Rule) -> Rule:
         def rule(*args: Type) -> Type:
             out = type_of(*args)
-            return out if all(a.is_constant for a in args) else out.broken(f"{what} what is chosen")
+            return out if all(a.is_constant for a in args) else out.broken(f"{what} variables")
 
         return rule
 

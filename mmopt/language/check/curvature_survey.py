@@ -112,9 +112,9 @@ def survey(program: Program) -> Survey:
         tree, left_out = _Tree(min(MOST_OF_LINE, room)), ""
         nodes = tuple(describe(checked, side, c.family if c else None, tree) for side in sides)
         if tree.count > tree.most:
-            of = f"this line has more than {MOST_OF_LINE}"
-            of = of if tree.count > MOST_OF_LINE else f"the lines have more than {MOST_NODES:,} in all"
-            left_out = f"The parts are not shown: {of}. All of them were checked."
+            of = f"this expression has more than {MOST_OF_LINE}"
+            of = of if tree.count > MOST_OF_LINE else f"the expressions have more than {MOST_NODES:,} in all"
+            left_out = f"Its parts are not shown: {of}. All of them were checked."
             nodes = tuple(replace(node, parts=()) for node in nodes)
         else:
             room -= tree.count
@@ -150,10 +150,10 @@ def describe(
     too many, the last ones have no parts.
     """
     program = checked.program
-    roles = {d.name: "given" for d in program.givens}
+    roles = {d.name: "data" for d in program.givens}
     roles |= {p.name: "a parameter" for p in program.parameters}
-    roles |= {let.name: "computed from what is given" for let in program.lets}
-    roles |= {d.name: "chosen" for d in program.choose}
+    roles |= {let.name: "computed from data" for let in program.lets}
+    roles |= {d.name: "a variable" for d in program.choose}
     if family:
         roles[family.index] = "the index of the family"
     tree = tree or _Tree()
@@ -216,7 +216,7 @@ def _rule(expr: Expr, inferred: Type, parts: Sequence[Type], roles: Mapping[str,
     if isinstance(expr, Name):
         return roles.get(expr.id, "a dimension")
     if inferred.is_constant:
-        return "nothing in it is chosen"
+        return "contains no variable"
     if inferred.is_broken:
         broken = any(p.is_broken for p in parts)
         return "a part of it is neither by the rules" if broken else inferred.why

@@ -365,7 +365,7 @@ def _infer(expr: Expr, scope: Scope) -> Type:
                 scope.source.require(
                     compared.is_scalar and compared.is_constant,
                     side.span,
-                    "a condition on indices compares numbers that are given",
+                    "a condition on indices compares constants",
                     "for example: if |i - j| >= b with the parameter b: dim = 3",
                 )
             return entries_type(expr, infer(body, inner), scope)
@@ -390,7 +390,7 @@ def _apply(expr: Apply, scope: Scope) -> Type:
         not (isinstance(first, Entries) and first.where) or expr.atom in KEEPS_ZEROS,
         first.span,
         f"a condition leaves entries out, which '{expr.atom}' cannot",
-        "a condition stands in a sum, a norm, or after a constraint",
+        "a condition is allowed in a sum, a norm, or after a constraint",
     )
     scope.source.require(atom.axis or not expr.options, expr.span, f"'{expr.atom}' takes no axis", atom.about)
     size = [column(dimension(first, scope))] if atom.takes_dim else None

@@ -283,15 +283,15 @@ def advice(culprit: Expr, scope: Scope) -> str:
             if isinstance(exponent, Number) and exponent.value > 1 and inferred.curvature.is_convex:
                 zero = Apply("entrywise max", (base, Number(0.0, base.span)), base.span)
                 raised = to_source(replace(culprit, args=(zero, exponent)))
-                hint += f", or write {raised}, the same where a line keeps it >= 0"
+                hint += f", or write {raised}, the same where a constraint keeps it >= 0"
             return hint if inferred.sign <= 0 and not (inferred.loewner or inferred.is_broken) else ""
         case Apply(atom="div", args=(above, below)) if infer(below, scope).is_constant:
             return _advice_on_product(below, above, scope)
         case Apply(atom="div", args=(above, _)) if not infer(above, scope).is_constant:
             return (
-                "the rules know a quotient only where one of the two is given: in a line, multiply what is "
-                "below, where it is > 0, to the other side; x**2 / y, or the sum of squares of x over y, is "
-                "written quad_over_lin(x, y)"
+                "the rules accept a quotient only if one of the two is constant: in a constraint, multiply "
+                "both sides by the denominator, where it is > 0; x**2 / y, or the sum of squares of x over "
+                "y, is written quad_over_lin(x, y)"
             )
         case Apply(atom="div", args=(above, Apply(atom="pow", args=(below, Number(value=power))))):
             return (
@@ -301,7 +301,7 @@ def advice(culprit: Expr, scope: Scope) -> str:
             return (
                 f"a quotient is convex where what is below is > 0: declare it{_declared(below, '> 0')}; of a "
                 "number y also quad_over_lin(1, y) is 1 / y, with a value only where y > 0; with y > 0 the "
-                "line 1 / y >= 2 is 2 * y <= 1"
+                "constraint 1 / y >= 2 is 2 * y <= 1"
             )
         case Apply(atom="mul", args=(left, right)) if all(
             infer(e, scope).is_matrix for e in (left, right)
@@ -420,13 +420,14 @@ RULES = {
     "quotient": "a quotient is convex where a constant >= 0 is divided by what is concave and > 0: put "
     "something given above, or below, and -(1 / x) for -1 / x",
     "a rank of": "a rank is not convex: nuclear(X), the sum of the singular values, is its convex stand-in; "
-    "a rank is fixed by a line of a program of class rank",
-    "that is chosen": "make it a parameter, which is given",
+    "a rank is fixed by a constraint of a program of class rank",
+    "that contains a variable": "make it a parameter, which is constant",
     "extreme": "sums and extremes of all entries are not curved as the matrix is: take its trace, its diag, "
     "lambda_max or lambda_min",
     "an entry of": "only the diagonal of such a matrix is curved as the matrix is: take diag(F), or "
     "trace(P @ F) with P psd",
-    "a block": "blocks are affine: choose a variable in place of the curved one, and compare both in a line",
+    "a block": "blocks are affine: add a variable in place of the curved block, and compare both in a "
+    "constraint",
     "the trace of": "a trace of P @ F is curved as F is where P is psd: declare it psd, or write W.T @ W",
     "larg": "a largest value is convex of what is convex, and nothing else: put something convex there",
     "small": "a smallest value is concave of what is concave, and nothing else: put something concave there",
@@ -494,7 +495,7 @@ def _require_symmetric(e: Expr, t: Type, op: str, scope: Scope) -> None:
                 f"block ({i}, {i}), counted from 1, has to be symmetric: {SYMMETRIC}"
                 if i == j
                 else f"block ({i}, {j}) has to be the transpose of block ({j}, {i})"
-                + ", as it is of Q and -Q with a line Q == -Q.T" * is_minus,
+                + ", as for Q and -Q with a constraint Q == -Q.T" * is_minus,
             )
         hint = SYMMETRIC
     elif t.is_vector:
@@ -634,12 +635,12 @@ def check_rank(program: Program, scope: Scope) -> None:
     require(
         inside.is_matrix and inside.symmetric and inside.curvature.is_affine,
         inner.span,
-        "the matrix whose rank is given has to be symmetric and affine in what is chosen",
+        "the matrix whose rank is fixed has to be symmetric and affine in the variables",
         "for example Z = [[eye(p), A], [A.T, X]]",
     )
     require(
         right.is_scalar and right.is_constant,
         relation.right.span,
-        f"a rank is a given number, this is {right.shape}",
+        f"a rank is a constant number, this is {right.shape}",
         RANK_HINT,
     )

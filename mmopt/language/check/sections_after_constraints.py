@@ -285,12 +285,14 @@ def _set(program: Program, a: Assignment, names: Names, section: str) -> None:
     for name in sorted(names_in(a.expr).intersection(chosen)) if section == "start" else ():
         program.source.fail(
             a.expr.span,
-            f"a start uses what is given, and '{name}' is chosen",
-            "write it with what is given",
+            f"a start uses data, and '{name}' is a variable",
+            "write it in terms of the data",
         )
     if a.name not in chosen:
         program.source.fail(
-            a.span, f"'{a.name}' is not chosen; a {section} changes what is chosen", suggest(a.name, chosen)
+            a.span,
+            f"'{a.name}' is not a variable; a {section} changes variables only",
+            suggest(a.name, chosen),
         )
     require(
         not a.declared,
@@ -407,7 +409,9 @@ def _check_certificate(program: Program, names: Names, derived: frozenset[str]) 
             defines=[m.declaration.name],
         )
     names.types = {name: inferred for name, inferred in names.types.items() if name not in outside}
-    names.hints = dict.fromkeys(outside, "a bound holds whatever is chosen, so it uses what is given")
+    names.hints = dict.fromkeys(
+        outside, "a bound holds for all values of the variables, so it uses data only"
+    )
     bound = program.certificate.expr
     names.look(partial(names.number, bound, "a bound is a number"), bound)
     names.hints = {}

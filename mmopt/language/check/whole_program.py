@@ -125,7 +125,7 @@ def _check_sections(
     given, derived = split_lets(program)
     for let in given:
         _define(let, partial(names.compute, let), names)
-    names.hints = {d.name: "'require' uses what is given, not what is chosen" for d in program.choose}
+    names.hints = {d.name: "'require' uses data, not variables" for d in program.choose}
     for requirement in program.requires:
         _shapes(requirement, names)
     names.hints = {}
@@ -222,13 +222,16 @@ def _declare_chosen(program: Program, d: Declaration, names: Names) -> None:
     """Define the name of a chosen variable."""
     require = program.source.require
     require(
-        d.kind != "dim", d.span, f"the dimension '{d.name}' is not chosen", "declare it under 'parameter'"
+        d.kind != "dim",
+        d.span,
+        f"a dimension cannot be a variable: '{d.name}'",
+        "declare it under 'parameter'",
     )
     require(
         not d.source_span,
         d.source_span or d.span,
-        f"'{d.name}' is chosen and has no source",
-        "a given has one",
+        f"'{d.name}' is a variable, which has no source",
+        "data under 'given' may have one",
     )
     names.declare(d, Curvature.AFFINE)
 
@@ -241,8 +244,8 @@ def _declare_givens(program: Program, names: Names) -> None:
             program.source.require(
                 d.kind != "dim",
                 d.span,
-                f"the dimension '{d.name}' is not given",
-                "the shape of a given introduces it",
+                f"a dimension cannot be declared as data: '{d.name}'",
+                "the shape of the data introduces it",
             )
             if d.source and d.source_span:
                 _check_source(program, d, d.source_span)

@@ -114,7 +114,7 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "tv(x)": "norm(diff({x}), 1), where {x} is a vector",
         "var(x)": "sum(({x} - sum({x}) / n)**2) / n, where n is the number of entries of {x}",
         # Products and matrices.
-        "array(x)": "{x}, where a column is [[1], [2]]; numbers stand under 'let', or are given and passed",
+        "array(x)": "{x}, where a column is [[1], [2]]; numbers are written under 'let', or passed as data",
         "bmat([[A, B], [C, D]])": "[[{A}, {B}], [{C}, {D}]]",
         "concatenate([x, y])": "[[{x}], [{y}]]",
         "diagonal(X)": "diag({X})",
@@ -136,12 +136,9 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
     # What has no form here.
     | dict.fromkeys(
         ("Parameter(n)", "arange(n)", "linspace(x, y)"),
-        "not in the language: numbers come as givens, for example w: vector[n], and are passed by their "
-        "names",
+        "not in the language: numbers come as data, for example w: vector[n], and are passed by their names",
     )
-    | dict.fromkeys(
-        ("ceil(x)", "floor(x)", "round(x)"), "not in the language: whole numbers cannot be chosen"
-    )
+    | dict.fromkeys(("ceil(x)", "floor(x)", "round(x)"), "not in the language: variables cannot be integers")
     | dict.fromkeys(
         ("cardinality(x)", "count_nonzero(x)", "nnz(x)", "norm0(x)"),
         "not in the language: a number of entries is not convex; norm({x}, 1) is, and tends to make entries "
@@ -179,11 +176,11 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
     )
     | {
         "H(X)": "not in the language: a complex number is two; the transpose of a real matrix is {X}.T",
-        "PSD(X)": "not in the language: a line says it: {X} >> 0",
-        "SOC(t, x)": "not in the language: a line says it: norm({x}) <= {t}",
-        "Variable(n)": "not in the language: what is chosen is declared under 'choose', for example x: "
+        "PSD(X)": "not in the language: write the constraint {X} >> 0",
+        "SOC(t, x)": "not in the language: write the constraint norm({x}) <= {t}",
+        "Variable(n)": "not in the language: variables are declared under 'choose', for example x: "
         "vector[n] >= 0",
-        "cummax(x)": "not in the language: lines say it: t[j] >= x[i] for i, j in n if i <= j",
+        "cummax(x)": "not in the language: write the constraints t[j] >= x[i] for i, j in n if i <= j",
         "det(X)": "not in the language: the determinant is neither convex nor concave; logdet({X}), its "
         "logarithm, is concave where {X} is psd",
         "det_rootn(X)": "not in the language: logdet({X}) / n is its logarithm, and largest at the same "
@@ -192,11 +189,11 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "harmonic_mean(x)": "not in the language: it is largest where sum(1 / {x}) is least, which is convex",
         "log_normcdf(x)": "not in the language: there is no function of the normal distribution",
         "loggamma(x)": "not in the language: there is no gamma function",
-        "lstsq(A, y)": "not in the language: choose x, and minimize norm({A} @ x - {y}); of what is given "
-        "it is pinv({A}) @ {y}",
+        "lstsq(A, y)": "not in the language: choose x, and minimize norm({A} @ x - {y}); for data it is "
+        "pinv({A}) @ {y}",
         "matrix_power(X, k)": "not in the language: {X} @ {X} is the square, inv({X}) the inverse, "
         "root({X}) the root",
-        "median(x)": "not in the language: of what is given it is a t where sum(abs({x} - t)) is least",
+        "median(x)": "not in the language: for data it is a t where sum(abs({x} - t)) is least",
         "partial_trace(X)": "not in the language: it is made of sums of entries, such as sum(X[i, i] for i "
         "in n)",
         "partial_transpose(X)": "not in the language: it is made of entries X[i, j]",
@@ -216,17 +213,17 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
 KINDS_INSTEAD: Mapping[str, str] = MappingProxyType(
     dict.fromkeys(
         ("Bin", "Bool", "binary", "bool", "boolean"),
-        "whole numbers cannot be chosen; {name}: {array} >= 0 with a line {name} <= 1 leaves that out, and "
-        "its best value is a bound",
+        "variables cannot be integers; {name}: {array} >= 0 with a constraint {name} <= 1 is the "
+        "relaxation, and its optimum is a bound",
     )
     | dict.fromkeys(
         ("Int", "int", "integer", "integers"),
-        "whole numbers cannot be chosen; {name}: {array} leaves that out, and its best value is a bound",
+        "variables cannot be integers; {name}: {array} is the relaxation, and its optimum is a bound",
     )
     | dict.fromkeys(
         ("complex", "hermitian"),
-        "complex numbers cannot be chosen; choose the real part A and the imaginary part B: "
-        "with a line B == -B.T, A + iB is psd where [[A, -B], [B, A]] is",
+        "variables cannot be complex; choose the real part A and the imaginary part B: "
+        "with a constraint B == -B.T, A + iB is psd where [[A, -B], [B, A]] is",
     )
     | dict.fromkeys(("nonneg", "nonnegative", "pos", "positive"), "write {name}: {array} >= 0")
     | dict.fromkeys(("PSD", "posdef", "sdp", "semidefinite"), "write {name}: psd[{side}, {side}]")

@@ -56,10 +56,13 @@ COMPARED: dict[type[ast.cmpop], str] = {
 }
 # Relations that no constraint may have: why, and what to write.
 REFUSED = {
-    "<": ("a line has no strict inequality: its border belongs to it", "write <="),
-    ">": ("a line has no strict inequality: its border belongs to it", "write >="),
+    "<": ("a constraint cannot be strict: the feasible set includes its boundary", "write <="),
+    ">": ("a constraint cannot be strict: the feasible set includes its boundary", "write >="),
     "=": ("'=' is not a relation of a constraint", "write =="),
-    "!=": ("'!=' is not a relation of a constraint", "no such line is convex; an equation is written =="),
+    "!=": (
+        "'!=' is not a relation of a constraint",
+        "such a constraint is never convex; an equation is written ==",
+    ),
 }
 STRICT = ("<", ">")  # for numbers that are given
 # The atom that is called, by the arguments: a norm by the second, the larger of two where there are two.
@@ -406,7 +409,7 @@ def parse_call(text: Text) -> tuple[str, Span, tuple[tuple[str, Expr], ...]]:
     reader = _Reader(text, FUNCTIONS)
     tree = reader.tree()
     if not isinstance(tree, ast.Call) or len(tree.args) != 1 or not isinstance(tree.args[0], ast.Name):
-        text.fail("a step that solves names one program, then its givens", "write: solve(program, Q=…)")
+        text.fail("a step that solves names one program, then its data", "write: solve(program, Q=…)")
     program = tree.args[0]
     arguments = tuple((plain(str(k.arg)), reader.read(k.value)) for k in tree.keywords)
     return program.id, reader.span(program), arguments

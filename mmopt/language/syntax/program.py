@@ -206,7 +206,7 @@ def _program_text(name: str | Path) -> tuple[str, str]:
         return _text_of_file(Path(text))
     shipped = program_names()
     if text not in shipped:
-        by_path = f"a program of your own is given by its path, ending in {SUFFIX}"
+        by_path = f"your own program is named by its path, ending in {SUFFIX}"
         raise OptionError(f"there is no program '{text}'", hint=f"{suggest(text, shipped)} ({by_path})")
     return _text_of_file(programs_folder() / f"{text}{SUFFIX}")
 
@@ -320,7 +320,7 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
     objective, value = one(sense, parse_expr, None), one("value", parse_expr, None)
     steps, starts, search = each("steps", step), each("start", start), each("search", assignment)
     repair, neighbours = each("repair", assignment), one("neighbours", neighbourhood, None)
-    mistakes.refuse("names and shapes are checked once these are mended")
+    mistakes.refuse("names and shapes are checked once these are fixed")
     declared = {a.name: a.declared for a in (*parameters, *lets) if a.declared}
     declared |= {d.name: d for d in (*givens, *choose)}
     fields: dict[str, Any] = {
@@ -368,7 +368,7 @@ def _adoption(section: Section) -> Adoption:
     section.source.require(
         len(section.statements) > 1,
         section.span,
-        "'from strategy' says what the chosen variables are",
+        "'from strategy' sets the variables",
         "for example X = A.T @ A, below it",
     )
     first, *rest = section.statements

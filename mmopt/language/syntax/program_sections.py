@@ -46,7 +46,7 @@ SECTIONS = (
 _STEPS = "steps belong to 'class procedure'"
 _STARTS = "a search from several starts belongs to 'class smooth'"
 _SEARCH = "the parameters of the rank heuristic belong to 'class rank'"
-_NO_POINT = "no point is chosen here"
+_NO_POINT = "there are no variables here"
 
 # class -> section -> what to do instead
 FOREIGN: Mapping[str, Mapping[str, str]] = {
@@ -57,8 +57,8 @@ FOREIGN: Mapping[str, Mapping[str, str]] = {
         "steps": _STEPS,
         "start": _STARTS,
         "search": _SEARCH,
-        "choose": "a closed form has only what is given and 'let'; to optimise, write 'class convex'",
-        "subject to": "what the givens have to satisfy stands under 'require'",
+        "choose": "a closed form has only data and 'let'; to optimise, write 'class convex'",
+        "subject to": "conditions on the data are written under 'require'",
         "repair": _NO_POINT,
         "from strategy": _NO_POINT,
         "maximize": "a closed form reports its error under 'minimize'",
@@ -66,7 +66,7 @@ FOREIGN: Mapping[str, Mapping[str, str]] = {
     "procedure": {
         "start": _STARTS,
         "search": _SEARCH,
-        "choose": "a procedure chooses in its steps: name = solve(program, …)",
+        "choose": "a procedure sets its variables in its steps: name = solve(program, …)",
         "subject to": "a procedure has its constraints in the programs of its steps",
         "repair": "the programs of the steps repair what they choose; a step may change the result",
         "from strategy": "certify the strategy with the programs of the steps",
@@ -117,7 +117,7 @@ class Section:
             is_line = self.name in ("minimize", "maximize") and any(t.text in RELATIONS for t in second.outer)
             second.fail(
                 f"section '{self.name}' takes one statement; this is a second",
-                "constraints stand below a line 'subject to', which is missing before this"
+                "constraints belong below a line 'subject to', which is missing before this"
                 if is_line
                 else "a longer statement goes on in open brackets, or in lines indented deeper",
             )
@@ -131,7 +131,7 @@ def split_sections(source: Source) -> dict[str, Section]:
         source.require(
             name not in sections,
             span,
-            f"section '{name}' stands here a second time",
+            f"section '{name}' appears here a second time",
             "put both parts together",
         )
         if name in PROSE:
@@ -167,7 +167,7 @@ def _lines_of_sections(source: Source) -> Iterator[tuple[str, Span, int, list[st
             source.fail(
                 Span(number, 1, len(bare)),
                 "an indented line before any section",
-                "the name of a section stands at the beginning of its line",
+                "the name of a section is written at the beginning of its line",
             )
     if current:
         yield current

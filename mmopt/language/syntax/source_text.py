@@ -38,11 +38,11 @@ PYTHON_WORDS = {
     "for": ("'for' cannot stand inside an expression", "a family of constraints ends with: for j in m"),
     "if": ("'if' cannot stand in an expression", "a program has one meaning for all data"),
     "and": ("'and' cannot stand in an expression", "write two constraints"),
-    "forall": ("'forall' is no word of the language", "a family of constraints ends with: for j in m"),
+    "forall": ("'forall' is not a word of the language", "a family of constraints ends with: for j in m"),
     "or": (
         "'or' cannot stand in an expression",
-        "a choice between lines is not convex, and all lines hold together: write two programs and compare "
-        "them",
+        "a choice between constraints is not convex, and all constraints hold together: write two programs "
+        "and compare them",
     ),
 }
 STRANGE_OPERATORS = {
@@ -53,7 +53,7 @@ STRANGE_OPERATORS = {
     "|": ("'|' has no meaning here", "|x| is abs(x), entry by entry, and ||x|| is norm(x)"),
     "\\": (
         "'\\' has no meaning here",
-        "choose the x of A \\ b, with A @ x == b as a line; of what is given it is pinv(A) @ b",
+        "choose the x of A \\ b, with A @ x == b as a constraint; for data it is pinv(A) @ b",
     ),
 }
 
@@ -375,8 +375,8 @@ def _mistakes(text: Text, previous: Token | None, token: Token) -> Iterator[tupl
     )
     yield (
         word in RELATIONS and (word != "=" or is_outer),
-        f"'{word}' stands here where an expression is expected",
-        "write ==" if word == "=" else "relations stand under 'subject to' and 'require'",
+        f"'{word}' is here where an expression is expected",
+        "write ==" if word == "=" else "relations belong under 'subject to' and 'require'",
     )
     is_binary = word in OPERATORS and word not in SIGNS
     if previous is None or previous.text in ("(", "[", ",", ":", "="):
@@ -389,10 +389,10 @@ def _mistakes(text: Text, previous: Token | None, token: Token) -> Iterator[tupl
         )
     elif previous.text in OPERATORS:
         ends = word in (")", "]", ",", ":", ".") or is_binary
-        yield ends, f"nothing stands between '{previous.text}' and '{word}'", ALLOWED
+        yield ends, f"there is nothing between '{previous.text}' and '{word}'", ALLOWED
     elif previous.text == ".":
         dotted = f"{word} is entry by entry: leave the dot out" if word in ("*", "/", "**") else ""
-        yield token.kind != "name", f"'{word}' stands after a dot", dotted or "the transpose is written X.T"
+        yield token.kind != "name", f"'{word}' comes after a dot", dotted or "the transpose is written X.T"
     else:
         is_next = _is_operand(previous) and _is_operand(token) and word not in (")", "]")
         word_of = PYTHON_WORDS.get(word) or PYTHON_WORDS.get(previous.text)

@@ -71,7 +71,7 @@ def inverse_root(covariance: Array) -> Array:
         raise WorkloadError(
             "the covariance of the measured basis is singular: eigenvalues from "
             f"{values[0]:.3g} to {values[-1]:.3g}",
-            hint="the strategy measures some queries with next to no noise beside others",
+            hint="the strategy measures some queries with almost no noise compared to others",
         )
     root = np.asarray((vectors / np.sqrt(values)) @ vectors.T, dtype=np.float64)
     return (root + root.T) / 2

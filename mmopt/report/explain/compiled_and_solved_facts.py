@@ -83,7 +83,7 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
     if not instance.reads_workload:
         facts = replace(facts, workload="no queries are used", counts={})
     if not program.choose:
-        return replace(facts, refusal="Nothing is chosen here, so nothing goes to a solver")
+        return replace(facts, refusal="There are no variables here, so no solver is needed")
     if program.problem_class == "smooth":
         search = sizes_at(instance)
         unknowns, solver = counted(search.variables, "unknown"), search.chosen or "no solver here"
@@ -270,7 +270,10 @@ def _choice(sizes: Sizes) -> str:
     """The reason for the choice of the solver."""
     if sizes.refusal is not None:
         return str(sizes.refusal)
-    kernel = f"{sizes.chosen}: a kernel of mmopt, which knows the program by its lines and takes it as it is"
+    kernel = (
+        f"{sizes.chosen}: a kernel of mmopt, which recognises the program by its constraints and "
+        "takes it unchanged"
+    )
     if sizes.conic is None:
         return kernel
     conic = next(s for s in sizes.solvers if s.name == sizes.conic)
@@ -333,7 +336,7 @@ def _handed_over(checked: Checked, sizes: Mapping[str, int], quadratic: str) -> 
     for d in program.choose:
         words = []
         if d.kind == "psd" and d.name in implied:
-            words.append("psd follows from a block in which it stands: no cone of its own")
+            words.append("psd follows from a block that contains it: no separate cone")
         elif d.kind == "psd":
             words.append(f"1 psd cone of size {d.dims[0].value(sizes):,}")
         elif d.kind == "symmetric":
@@ -494,12 +497,11 @@ def _legend(program: Program, lines: Sequence[SolvedLine], is_near: bool) -> str
     moves = "falls" if program.sense == "minimize" else "rises"
     also = "; ".join(RELAXED[op] for op in RELAXED if op in kinds)
     return (
-        "As far as strong duality holds, a multiplier is a price. "
-        f"Relax a row by t{f' ({also})' if also else ''}: the optimum {moves} "
-        "by at most t times the multiplier, and for small t by about that, unless other multipliers would "
-        "also do."
-        + " The rows whose multipliers are zero could be left out together." * is_near
-        + " At an optimum a row that is not tight has the multiplier zero."
+        f"If strong duality holds, a multiplier is a price. Relax a row by t{f' ({also})' if also else ''}: "
+        f"the optimum {moves} by at most t times the multiplier, and for small t by about that, unless "
+        "other multipliers would also do."
+        + " All rows with multiplier zero could be left out together." * is_near
+        + " At an optimum, a row that is not tight has multiplier zero."
         * any(line.tight is not None for line in lines)
         + " All this is up to the solver's accuracy."
     )

@@ -414,19 +414,23 @@ def repair_words(program: Program) -> tuple[Sentence, ...]:
     if not program.choose:
         return ()
     after = (
-        "Constraints and objective are then evaluated again at the point that results, with the program file "
-        "as the specification; the solver's own word counts for nothing."
+        "Constraints and objective are then evaluated again at the point that results, from the program "
+        "file. The solver's own figures are not used."
     )
     if not program.repair:
         first = (
-            "A solver's point is nearly feasible. There is no 'repair': what is declared symmetric, psd or "
-            f"of one sign is made so{NEAR * (program.problem_class == 'convex')}. A point that still misses "
-            "a constraint is refused."
+            "A solver's point is only nearly feasible. There is no 'repair': what is declared symmetric, "
+            f"psd or of one sign is made so{NEAR * (program.problem_class == 'convex')}. A point that still "
+            "violates a constraint is refused."
         )
         return (first,), (after,)
     names = [part for name in dict.fromkeys(a.name for a in program.repair) for part in (", ", name_of(name))]
     return (
-        ("A solver's point is nearly feasible. The repair changes ", *names[1:], ", in the order above."),
+        (
+            "A solver's point is only nearly feasible. The repair changes ",
+            *names[1:],
+            ", in the order above.",
+        ),
         (after,),
     )
 
@@ -448,18 +452,21 @@ def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:
     """The formula of a program's own bound (None without one), and sentences on what bounds the optimum."""
     program, certificate = checked.program, checked.program.certificate
     if certificate is None:
-        words = "No bound is stated. The objective is what was reached; nothing is proved of what is missed."
+        words = (
+            "No bound is stated. The objective is the value reached; how far it is from the optimum is "
+            "not known."
+        )
         if program.bound and program.bound in solved_programs(program.steps):
             words = f"The lower bound of {program.bound}, which a step solves, holds for the result too."
         elif program.bound:
             words = (
-                f"The lower bound of {program.bound} holds: it is one on total error over all strategies, "
-                "and so over those that this program can return."
+                f"The lower bound of {program.bound} holds: it is a bound on total error over all "
+                "strategies, so also over those that this program can return."
             )
         elif program.problem_class == "convex":
             words = (
-                "No bound is stated. A solve derives one from the lines: any multipliers prove a bound, "
-                "wherever they come from."
+                "No bound is stated. A solve derives one from the objective and constraints: any "
+                "multipliers prove a bound, wherever they come from."
             )
         return None, ((words,),)
     formula = formula_of(certificate.expr, checked.scope)
@@ -469,17 +476,16 @@ def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:
     ratio = f"{worse} − {better}" if checked.is_logarithmic else f"{worse} / {better} − 1"
     return formula, (
         (
-            "Whatever ",
+            "For all ",
             _quantified(certificate),
-            f" is put in, {holds}. So each choice proves a bound on the optimum, whoever made it and however "
-            "badly.",
+            f", {holds}. So every choice proves a bound on the optimum, wherever it comes from.",
         )
         if certificate.multipliers
-        else (f"Whatever is chosen, {holds}.",),
+        else (f"Whatever the variables are, {holds}.",),
         *(_multiplier(m, checked) for m in certificate.multipliers),
         (
-            "What is declared ≥ 0 is made so first. The objective is rounded to its worse side and so is the "
-            f"bound, so the gap, {ratio}, holds in floating point.",
+            "What is declared ≥ 0 is made so first. Objective and bound are both rounded to the safe side, "
+            f"so the gap, {ratio}, holds in floating point.",
         ),
     )
 

@@ -63,12 +63,12 @@ class DocumentSection:
 
 
 # Columns of names and sizes, which are never broken: other columns are wrapped.
-UNBROKEN_COLUMNS = ("line", "given", "asked", "from", "shape", "constraint", "solver", "cone", "quantity")
+UNBROKEN_COLUMNS = ("name", "data", "target", "from", "shape", "constraint", "solver", "cone", "quantity")
 UNITS = {"s": "all queries are multiplied by s", "t": "all targets by t"}
 LEGEND = (
-    "Each node has its shape, what is known of its sign, its curvature in what is chosen, and the rule that "
-    "gives it. 'convex ⪯' is curved in the order of psd matrices; without the mark a matrix is curved entry "
-    "by entry."
+    "Each node has its shape, its sign where known, its curvature in the variables, and the rule that "
+    "gives it. The mark ⪯ means curvature in the order of psd matrices; without it the curvature of a "
+    "matrix is entry by entry."
 )
 
 
@@ -169,7 +169,7 @@ def _compiled(c: Compiled, level: int) -> Iterator[DocumentSection]:
     """The sections of a compiled program: its givens, reductions, units, cones and solvers."""
     dims = ", ".join(f"{name} = {size:,}" for name, size in c.dims)
     givens = _table(
-        ("given", "from", "shape", "figures", "entries"),
+        ("data", "from", "shape", "figures", "entries"),
         (((g.name,), g.origin, g.shape, g.figures, (g.preview,) if g.preview else "") for g in c.givens),
     )
     blocks: tuple[Block, ...] = (
@@ -183,19 +183,19 @@ def _compiled(c: Compiled, level: int) -> Iterator[DocumentSection]:
     if c.reductions:
         yield DocumentSection("Reductions", tuple(Paragraph((text,)) for text in c.reductions), level)
     if c.refusal or c.sizes is None:
-        yield DocumentSection("What is handed over", (Paragraph((f"{c.refusal}.",)),), level)
+        yield DocumentSection("What the solver gets", (Paragraph((f"{c.refusal}.",)),), level)
         return
     yield DocumentSection("Units", tuple(_units(c)), level)
     handed = _table(
-        ("line", "in the program", "handed over as"),
+        ("name", "in the program", "passed to the solver as"),
         ((h.name, (h.formula,), tuple(part for how in h.how for part in ("; ", *how))[1:]) for h in c.handed),
     )
-    yield DocumentSection("What is handed over", (handed, *_cones(c, c.sizes)), level)
+    yield DocumentSection("What the solver gets", (handed, *_cones(c, c.sizes)), level)
     yield DocumentSection(
-        "Who can solve it",
+        "Solvers",
         (
             solvers_table(c.sizes),
-            Paragraph(("Other solvers that cvxpy has here are taken too, where they are named.",)),
+            Paragraph(("Other solvers that cvxpy finds here can be named as well.",)),
             Paragraph((f"{c.choice}.",), "loud" if c.sizes.refusal is not None else ""),
         ),
         level,
@@ -205,17 +205,20 @@ def _compiled(c: Compiled, level: int) -> Iterator[DocumentSection]:
 def _units(c: Compiled) -> Iterator[Block]:
     """How the optimum and the variables grow with the units, and the factors used."""
     if c.scaled is None:
-        yield Paragraph(("The lines of the program agree on no units, so it is solved as given, unscaled.",))
+        yield Paragraph(
+            ("Objective and constraints have no common scaling, so the program is solved unscaled.",)
+        )
     elif not c.scaled:
-        yield Paragraph(("A kernel takes the program by component as it is, unscaled.",))
+        yield Paragraph(("A kernel takes the program by component, unscaled.",))
     elif all(s.power.plain == "1" for s in c.scaled):
-        yield Paragraph(("Neither the optimum nor what is chosen is scaled: nothing is multiplied back.",))
+        yield Paragraph(("Neither the optimum nor the variables are scaled: nothing is multiplied back.",))
     else:
         letters = {power[0] for s in c.scaled for power in s.power.plain.split()}
         when = " and ".join(words for letter, words in UNITS.items() if letter in letters)
         words = (
-            f"{f'When {when}' if when else 'What is passed is far from one:'}, the optimum is multiplied as "
-            "below. The compiler uses this to hand over numbers near one, and multiplies back by the factor."
+            f"{f'When {when}' if when else 'What is passed is far from one:'}, the optimum is multiplied "
+            "by the factors below. The compiler uses this to give the solver numbers near 1, and "
+            "multiplies back afterwards."
         ).replace(":,", ":")
         yield Paragraph((words,))
         rows = (((s.name,), (s.power,), figure(s.factor, 4)) for s in c.scaled)
@@ -225,13 +228,13 @@ def _units(c: Compiled) -> Iterator[Block]:
 def _cones(c: Compiled, sizes: Sizes) -> Iterator[Block]:
     """The cones, and the size of the problem in the solver's form; ``sizes`` are those of ``c``, not None."""
     yield cones_table(sizes)
-    words = f"{counted(sizes.variables, 'unknown')}, those that the blocks add included."
+    words = f"{counted(sizes.variables, 'unknown')}, including those that the blocks add."
     if c.matrix is not None:
         m = c.matrix
         words += (
             f" The constraint matrix for {m.solver}: {m.rows:,} × {m.columns:,} with {m.nonzeros:,} nonzeros"
             f" ({m.nonzeros / max(m.rows * m.columns, 1):.2g} of all entries)"
-            f"{', beside a quadratic objective' if m.is_quadratic else ''}."
+            f"{', with a quadratic objective' if m.is_quadratic else ''}."
         )
     elif c.matrix_words:
         words += f" Constraint matrix: {c.matrix_words}."

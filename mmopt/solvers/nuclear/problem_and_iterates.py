@@ -210,7 +210,7 @@ def placed(problem: NuclearProblem, library: str | None) -> NuclearProblem:
         make = importlib.import_module(name).asarray
     except (ImportError, AttributeError):
         raise OptionError(
-            f"no library of arrays '{name}' is installed here",
+            f"the array library '{name}' is not installed here",
             hint="known: numpy, cupy, torch, torch:cuda; install it, or leave out arrays",
         ) from None
     where = {"device": device} if device else {}

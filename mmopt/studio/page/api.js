@@ -89,7 +89,7 @@ async function post(name, body, signal) {
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new CallError("No answer: the studio's server has ended, or refuses to be reached.", true);
+    throw new CallError("No answer: the studio's server has stopped or cannot be reached.", true);
   }
   if (response.ok) {
     [token, isGood] = [tried, true];
@@ -113,7 +113,7 @@ export async function call(name, body = {}, signal = undefined) {
     return await response.json();
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new CallError("The answer broke off: the studio's server has ended.", true);
+    throw new CallError("The answer broke off: the studio's server has stopped.", true);
   }
 }
 
@@ -128,7 +128,7 @@ export async function stream(name, body, signal, take) {
       part = await reader.read();
     } catch (error) {
       if (error.name === "AbortError") throw error;
-      throw new CallError("The answer broke off: the studio's server has ended.", true);
+      throw new CallError("The answer broke off: the studio's server has stopped.", true);
     }
     const lines = (rest + (part.value ?? "")).split("\n");
     rest = part.done ? "" : lines.pop();

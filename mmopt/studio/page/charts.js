@@ -111,7 +111,7 @@ export function errorChart(series, isLog) {
 /** The gap against time, with a logarithmic axis. */
 export function gapChart(points) {
   const good = points.filter((p) => p.gap !== null && Number.isFinite(p.gap) && p.gap > 0);
-  if (!good.length) return el("p", { class: "faint" }, "On the way there was no bound, or no gap.");
+  if (!good.length) return el("p", { class: "faint" }, "There was no bound or no gap during the solve.");
   const gaps = good.map((p) => p.gap), last = Math.max(...good.map((p) => p.seconds), 1e-3);
   const { node, x, y } = frame({ xs: [0, last], ys: [Math.min(...gaps), Math.max(...gaps)], isLog: true,
     xName: "seconds", yName: "gap", height: 240, label: `Gap against time, ${good.length} points, last ${shown(gaps.at(-1), 2)}` });

@@ -2,7 +2,7 @@
 
 import { el, fill, shown, shownGap } from "./dom.js";
 
-const HEADS = ["program", "solver", "variables", "cones", "seconds", "objective", "bound", "gap", "missed before repair", "ended"];
+const HEADS = ["program", "solver", "variables", "cones", "seconds", "objective", "bound", "gap", "violation before repair", "ended"];
 
 /** The view; `start({solvers, formulations, seconds})` begins a comparison. */
 export class CompareTab {
@@ -26,7 +26,7 @@ export class CompareTab {
       this.said,
       el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Comparison" },
         el("table", {}, el("thead", {}, el("tr", {}, HEADS.map((head, i) => el("th", { scope: "col", class: isNumber(i) ? "number" : null }, head)))), this.body)),
-      el("p", { class: "faint" }, "A value is the objective on the scale that the formulations of a program share, where it has another. “Missed before repair” is how far the solver's own point is from the constraints. Objective and bound are those after the repair, to the nearest; the gap is rounded up."));
+      el("p", { class: "faint" }, "A “value” is the objective on the scale that the formulations of a program share, if the formulation has another scale. “Violation before repair” is how far the solver's point is from satisfying the constraints. Objective and bound are those after the repair, to the nearest; the gap is rounded up."));
   }
 
   /** The solvers that may be chosen, and the most seconds. */

@@ -16,7 +16,7 @@ export class MultipliersTab {
   }
 
   /** Nothing was solved yet, or there is nothing to set. */
-  idle(words = "Solve first: the multipliers of its lines are set here.") {
+  idle(words = "Solve first. Then you can set the multipliers of the constraints here.") {
     this.count += 1;
     fill(this.panel, el("p", {}, words));
   }
@@ -25,12 +25,12 @@ export class MultipliersTab {
   draw(solution, most) {
     const numbers = solution.multipliers.flatMap(numbersOf);
     if (!numbers.length) {
-      this.idle(solution.bounded_by ? `The bound is that of ${solution.bounded_by}: choose that program to set its multipliers.` : solution.has_certificate ? "This bound takes no multipliers that could be set." : solution.lines.length ? "The solve kept no multipliers of this program's lines that could be set. What its bound rests on stands beside it in the view Solution." : "This program has no lines, so no multipliers of them.");
+      this.idle(solution.bounded_by ? `The bound is that of ${solution.bounded_by}: choose that program to set its multipliers.` : solution.has_certificate ? "This bound has no multipliers that you could set." : solution.lines.length ? "The solve kept no multipliers of the constraints that you could set. The view Solution says what its bound rests on." : "This program has no constraints, so it has no multipliers.");
       return;
     }
     const without = solution.has_certificate ? [] : solution.lines.map((line) => line.name).filter((name) => !solution.multipliers.some((m) => m.name === name));
     if (without.length) {
-      this.idle(`The solve kept no multipliers of ${without.map((name) => `'${name}'`).join(", ")} that could be set here.`);
+      this.idle(`The solve kept no multipliers of ${without.map((name) => `'${name}'`).join(", ")} that you could set here.`);
       return;
     }
     this.count += 1;
@@ -91,18 +91,18 @@ export class MultipliersTab {
     };
     show();
     fill(this.panel,
-      el("h2", {}, "Many choices prove a bound, the best proves all"),
+      el("h2", {}, "Many multipliers prove a bound; the best prove optimality"),
       el("p", {}, solution.sense === "maximize"
-        ? "A choice of multipliers proves an upper bound, or nothing: no feasible point is better. The least of them is the optimum, where duality is strong."
-        : "A choice of multipliers proves a lower bound, or nothing: no feasible point is better. The largest of them is the optimum, where duality is strong."),
-      !solution.has_certificate && el("p", { class: "faint" }, "Besides the multipliers, the bound uses ranges of the variables that follow from the lines and from the objective reached, and tangents in place of curved functions. So it may be better or worse than the value of the dual function, which alone is best at the best multipliers. “The solver's” may prove less than the solution's own bound: a solve also moves its multipliers where that proves more, and tries others from problems solved near its point."),
+        ? "Multipliers prove an upper bound or nothing: no feasible point is better than the bound. If strong duality holds, the smallest of these bounds is the optimum."
+        : "Multipliers prove a lower bound or nothing: no feasible point is better than the bound. If strong duality holds, the largest of these bounds is the optimum."),
+      !solution.has_certificate && el("p", { class: "faint" }, "In addition to the multipliers, the bound uses ranges of the variables, which follow from the constraints and from the objective reached, and tangents in place of curved functions. So it may be better or worse than the dual function. Only the dual function is sure to be best at the optimal multipliers. “The solver's” may prove less than the solution's own bound: a solve also adjusts its multipliers if that proves more, and tries others from problems solved near its point."),
       bar, dual, said, why,
       el("p", { class: "row" },
         el("button", { type: "button", onclick: all((n) => (n.isOff ? 0 : means.get(n.m))) }, "All equal"),
         el("button", { type: "button", onclick: all((n) => n.start) }, "The solver's"),
         solution.multipliers.every((m) => m.lower === 0) && el("button", { type: "button", onclick: all(() => 0) }, "All zero")),
       pages.length > 1 && el("p", { class: "row" }, el("label", {}, "Sliders for multipliers ", which), el("span", {},
-        `of ${numbers.length}, the largest first. All others are held: at the solver's numbers, or where you left them.`)),
+        `of ${numbers.length}, the largest first. All others stay at the solver's values, or where you left them.`)),
       sliders);
     send();
   }
@@ -158,12 +158,12 @@ function proves(bound, solution, grade) {
 function dualWords(answer, solution) {
   const { sense, has_certificate: isAlone } = solution;
   if (answer.problem) return "";
-  const moved = answer.is_moved ? " Multipliers outside their cones count as others inside: numbers below 0 as 0, a matrix that is not psd less its least eigenvalue times the identity." : "";
-  if (!answer.dual) return (isAlone ? "" : "The dual function was not decided here.") + moved;
+  const moved = answer.is_moved ? " Multipliers outside their cones are moved inside: numbers below 0 to 0, and a matrix that is not psd by subtracting its least eigenvalue times the identity." : "";
+  if (!answer.dual) return (isAlone ? "" : "The value of the dual function was not determined here.") + moved;
   const { value } = answer.dual, digits = digitsOf(solution);
   const isMax = sense === "maximize";
   return (value === null
-    ? `The dual function, as computed and not proved, is ${isMax ? "+∞" : "−∞"} here: the Lagrangian ${isMax ? "rises" : "falls"} without end. Where it is linear in a variable, multipliers that are rounded are enough for that.`
+    ? `The dual function, as computed and not proved, is ${isMax ? "+∞" : "−∞"} here: the Lagrangian ${isMax ? "rises" : "falls"} without bound. If it is linear in a variable, rounding of the multipliers is enough for that.`
     : `The dual function, as computed and not proved, is ${value === 0 ? "0 up to the solver's accuracy" : shown(value, digits)}.`) + moved;
 }
 

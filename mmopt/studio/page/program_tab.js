@@ -21,8 +21,8 @@ export class ProgramTab extends TreeView {
     if (!program) {
       this.links = this.links.map(([element, node]) => [element, { ...node, place: null }]);
       const note = el("p", { class: "note" }, answer
-        ? "The text has a mistake, see below it. What follows is the text before it."
-        : "A program is typeset here as soon as its text can be read.");
+        ? "The text has a mistake; see below the text. This view shows the last text that was correct."
+        : "The program is typeset here once its text can be read.");
       this.panel.querySelector(".note")?.remove();
       this.panel.prepend(note);
       return;
@@ -31,16 +31,16 @@ export class ProgramTab extends TreeView {
     const isCurved = program.lines.some((line) => line.blamed);
     fill(this.panel,
       el("h2", {}, program.title || program.name),
-      el("p", { class: "faint" }, [program.name, isCurved ? "written as convex, and not so by the rules" : program.class, program.cite].filter(Boolean).join(" · ")),
+      el("p", { class: "faint" }, [program.name, isCurved ? "declared convex, but not convex by the rules" : program.class, program.cite].filter(Boolean).join(" · ")),
       program.about.length > 0 && folded("What it is", () => paragraphs([program.about]), open.about, (is) => { open.about = is; }),
       el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "The program in formulas" },
         el("table", { class: "statements" }, el("tbody", {}, program.statements.map((statement) => el("tr", {},
           el("th", { scope: "row" }, statement.label), el("td", {}, formula(statement.formula)),
           el("td", { class: "faint" }, sentence(statement.words))))))),
       program.lines.length > 0 && el("h3", {}, isCurved || program.class !== "convex" ? "Curvature" : "Why it is convex"),
-      program.lines.length > 0 && folded("How to read the trees", () => el("p", {}, "Each node has its shape, what is " +
-        "known of its sign, its curvature in what is chosen, and the rule that gives it. “convex ⪯” is curved in the " +
-        "order of psd matrices; without the mark a matrix is curved entry by entry. Point at a node to see its text, " +
+      program.lines.length > 0 && folded("How to read the trees", () => el("p", {}, "Each node has its shape, its sign " +
+        "where known, its curvature in the variables, and the rule that gives it. The mark ⪯ means curvature in the " +
+        "order of psd matrices; without it the curvature of a matrix is entry by entry. Point at a node to see its text, " +
         "or at the text to see its node."), open.legend, (is) => { open.legend = is; }),
       program.lines.map((line) => this.line(line)),
       program.repair.length > 0 && [el("h3", {}, "Repair"), paragraphs(program.repair)],

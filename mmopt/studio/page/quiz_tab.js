@@ -23,7 +23,7 @@ export class QuizTab extends TreeView {
     this.total = el("p", { class: "faint" }, "Nothing answered yet.");
     this.button = el("button", { type: "button", class: "main", onclick: () => this.show() }, "Show");
     fill(panel, el("h2", {}, "Quiz"),
-      el("p", {}, "What is the curvature of each part, and is the line accepted? The narrowest word counts: what is affine is convex and concave too. All answers are by the rules, which may see less than theory: “x - x” counts as affine. In the text titles, comments and descriptions are covered until the answers are shown. Any text may be the quiz: write it beside another view, and share the address."),
+      el("p", {}, "What is the curvature of each part, and is the constraint or objective accepted? The narrowest word counts: an affine expression is also convex and concave. All answers follow the rules, which may prove less than is true: “x - x” counts as affine. Titles, comments and descriptions in the text are covered until the answers are shown. Any text can be a quiz: write it with another view open, and share the address."),
       el("p", { class: "row" }, el("label", {}, "Example ", this.list),
         this.forward),
       this.question, this.body, el("p", { class: "row" }, this.button), this.said, this.total);
@@ -67,7 +67,7 @@ export class QuizTab extends TreeView {
     }
     if (this.list.value) fill(this.question, sentence(this.program.about));
     fill(this.body, this.program.lines.map((line) => this.line(line)));
-    if (!this.program.lines.length) fill(this.body, el("p", {}, "This program has no lines of which to ask."));
+    if (!this.program.lines.length) fill(this.body, el("p", {}, "This program has no objective or constraint to ask about."));
   }
 
   /** A line: what is chosen for its nodes and for itself. */
@@ -82,7 +82,7 @@ export class QuizTab extends TreeView {
       node.same !== null || isNumber(node) ? el("span", { class: "rule" }, ruleOf(node))
         : choose(`curvature of ${node.plain}`, CHOICES, firstWord(node.curvature), () => [curvatureWords(node), node.rule]));
     return el("section", { class: "line" }, el("h4", {}, el("span", { class: "scroll inline" }, `${line.name}: `, formula(line.formula))),
-      trees, line.left_out && el("p", {}, line.left_out), el("p", { class: "row" }, el("span", {}, "This line is "),
+      trees, line.left_out && el("p", {}, line.left_out), el("p", { class: "row" }, el("span", {}, "This is "),
         choose(`is ${line.name} accepted`, ["accepted", "refused"], line.blamed ? "refused" : "accepted",
           () => [line.blamed ? "refused" : "accepted", line.blamed ? [line.blamed.message, line.blamed.hint].filter(Boolean).join(" — ") : ""])));
   }

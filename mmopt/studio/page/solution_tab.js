@@ -91,10 +91,10 @@ export class SolutionTab {
   /** Which lines are tight, and their multipliers. */
   lines(s) {
     if (!s.lines.length) return [];
-    return [el("h3", {}, "Lines"), table(["line", "tight rows", "largest multipliers"], s.lines.map((line) => [line.name,
+    return [el("h3", {}, "Constraints"), table(["constraint", "tight rows", "largest multipliers"], s.lines.map((line) => [line.name,
       line.count === null ? "" : `${line.tight} of ${line.count}`,
       [line.largest.map(([label, value]) => (label === line.name ? shown(value) : `${/^\d/.test(label) ? `[${label}]` : label}: ${shown(value, 4)}`)).join("; ") || (line.multipliers ? "negligible" : ""),
-        line.more && `and ${line.more} more`, line.largest.length && line.zero && `zero: ${line.zero}`, line.words].filter(Boolean).join("; ")]), [], "Lines at the point"),
+        line.more && `and ${line.more} more`, line.largest.length && line.zero && `zero: ${line.zero}`, line.words].filter(Boolean).join("; ")]), [], "Constraints at the point"),
       s.legend && el("p", { class: "faint" }, s.legend)];
   }
 

@@ -161,7 +161,7 @@ const solveSoon = debounced(SOLVE_WAIT - CHECK_WAIT, solve);
 async function solve() {
   store.isMoving = false;
   const answer = store.checked?.text === editor.text ? store.checked.answer : null;
-  if (isQuiz() && (!answer || answer.program)) return say("Press Show first: a solve would give answers away.");
+  if (isQuiz() && (!answer || answer.program)) return say("Press Show first: a solve would reveal the answers.");
   const what = asked(), points = [], work = store.solving = begin("Solving");
   store.wanted = keyOf(what);
   remember();
@@ -182,7 +182,7 @@ async function solve() {
       else last = line;
     });
     if (store.solving !== work) return;
-    if (!last) throw new CallError("The answer broke off: the studio's server has ended.", true);
+    if (!last) throw new CallError("The answer broke off: the studio's server has stopped.", true);
     store.shown = keyOf(what);
     banner("");
     byId("file").setAttribute("aria-invalid", String(last?.problem?.file === "workload"));
@@ -292,7 +292,7 @@ function markOld() {
     const panel = byId(`panel-${name}`);
     panel.querySelector(":scope > .note")?.remove();
     panel.classList.toggle("old", Boolean(is));
-    if (is) panel.prepend(el("p", { class: "note" }, "For another text, queries or solver than are shown now."));
+    if (is) panel.prepend(el("p", { class: "note" }, "This result is for another text, other queries or another solver than those shown now."));
   }
 }
 
@@ -307,7 +307,7 @@ function say(words) {
 function failed(error) {
   if (error.name === "AbortError") return;
   if (!(error instanceof CallError)) throw error;
-  if (error.isLost) banner("The studio does not answer. If it has ended, start it again with “mmopt studio” and open the address it prints. Your text is still here, and in the address of this page.");
+  if (error.isLost) banner("The studio does not answer. If it has stopped, start it again with “mmopt studio” and open the address it prints. Your text is still here, and in the address of this page.");
   else {
     say(error.message);
     store.isRefused = true;
@@ -468,7 +468,7 @@ async function start(given = readAddress()) {
   };
   openTab(given.tab);
   views.program.draw(null);
-  if (!await findToken()) return fail("This page has no key to a studio. Start “mmopt studio” and open the address it prints, here: what this link holds is kept.");
+  if (!await findToken()) return fail("This page has no token for a studio. Start “mmopt studio” and open the address it prints, here; what this link contains is kept.");
   try {
     const lists = await call("lists");
     if (lists.problem) return fail(`The studio is not ready: ${lists.problem.message}. Load this page again.`);
@@ -488,7 +488,7 @@ async function start(given = readAddress()) {
   views.compare.learn(solvers, limits.seconds);
   editor.learn(store.lists);
   fill(byId("words"), folded("Functions and operators of the language", () => [
-    el("p", { class: "faint" }, "A text begins with “program” and a name. Then come sections, in this order where they are there: ",
+    el("p", { class: "faint" }, "A text begins with “program” and a name. Then come sections, in this order; most are optional: ",
       store.lists.keywords.slice(1).join(", "), ". “python -m pydoc mmopt.language” explains them all."),
     table(["written", "what it is"], store.lists.words, [], "Functions and operators")]));
   listen();

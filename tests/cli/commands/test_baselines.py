@@ -54,7 +54,7 @@ def test_without_privacy_noise_by_noise(run: Any, files: Path) -> None:
     assert [line.split() for line in lines if line.startswith("identity")] == [
         ["identity", "6", "1", "30", "1.89737"]
     ] * 2
-    heads = [at for at, line in enumerate(lines) if line.endswith("(for unit noise per unit of sensitivity)")]
+    heads = [at for at, line in enumerate(lines) if line.endswith("(of variance 1 per unit of sensitivity)")]
     assert len(heads) == 2
     for head in heads:
         rows = [line.split() for line in lines[head + 3 : head + 9]]

@@ -74,15 +74,15 @@ def test_tables_and_files(run: Any, wishes: str, files: Path) -> None:
     shown = " ".join(done.out.split())
     for words in (
         "least found rho = 0.00",
-        "(proved: of every strategy with Gaussian noise)",
+        "(proved: for every strategy with Gaussian noise)",
         "chosen fitness_for_use with Gaussian noise: rho 0.00",
-        "asked held",
+        "target held",
         "by sex 2 ",
         "± 30 at 90% yes",
         "variance 400 yes",
-        "group queries asked share of cost 10 % wider saves",
+        "group queries target share of cost 10 % wider saves",
         "query that binds share of cost 10 % wider saves",
-        "shares and savings: of the best strategy with Gaussian noise, by its multipliers",
+        "shares and savings: for the best Gaussian strategy, from its multipliers",
     ):
         assert words in shown, words
     assert "allowed" not in shown and "privacy cost" not in shown
@@ -102,11 +102,11 @@ def test_other_noise_and_other_neighbours_have_no_bounds_on_savings(
         (files / wishes).write_text(text, encoding="utf-8")
         done = run("budget", wishes, *options)
         assert "share of cost" in done.out and "wider saves" not in done.out, done
-        assert done.out.endswith("by its multipliers\nsavings: not known for the noise chosen\n")
+        assert done.out.endswith("from its multipliers\nsavings: not known for this noise\n")
 
 
 def test_replaced_rows_have_no_bound(run: Any, wishes: str, files: Path) -> None:
     (files / wishes).write_text("neighbours: replace-one\n" + WISHES, encoding="utf-8")
     done = run("budget", wishes)
-    assert done.status == 0 and "bound        none (known for variances, " in done.out
+    assert done.status == 0 and "bound        none (only known for variances," in done.out
     assert "neighbours" not in done.err and "one row replaced" in done.out

@@ -14,7 +14,7 @@ import pytest
 from mmopt import Solution, Workload
 
 DEFAULT = (
-    "program: l2_strategy, by default: not every query has a target, so total error is what can be least "
+    "program: l2_strategy, by default: not every query has a target, so total error is minimised "
     "(choose another with --program)\n"
 )
 

@@ -66,8 +66,7 @@ def test_compare_all(run: Any, files: Path) -> None:
     text = " ".join(done.out.split())
     assert "fitness_for_use" in left_out
     assert (
-        "the program asks for accuracy targets and no query of the workload has one; write max_variance"
-        in text
+        "the program needs accuracy targets, and no query of the workload has one; write max_variance" in text
     )
     # A formulation stands below its base.
     assert rows.index("l2_strategy_lmi") > rows.index("l2_strategy")
@@ -133,9 +132,9 @@ def test_a_given_goes_to_the_programs_that_have_it(compared: Any, files: Path) -
 def test_where_nothing_can_be_solved(compared: Any, files: Path) -> None:
     done = compared("compare", "total.yaml", "--programs", "fitness_for_use", "--json", "--chart", "gaps.svg")
     assert done.status == 2
-    assert done.err == "error: nothing could be solved\n  the reason stands beside each program\n"
+    assert done.err == "error: nothing could be solved\n  the table has the reason for each program\n"
     (found,) = json.loads(done.out)
-    assert found["status"] is None and found["problem"].startswith("the program asks for accuracy targets")
+    assert found["status"] is None and found["problem"].startswith("the program needs accuracy targets")
     assert not (files / "gaps.svg").exists()
 
 
@@ -151,7 +150,7 @@ def test_baselines(compared: Any, files: Path) -> None:
     assert (done.status, done.err) == (0, "")
     assert max(map(len, done.out.splitlines())) <= 80
     title = "Best first, by the root mean square of the standard errors, at epsilon = 1, delta = 1e-06"
-    table = done.out[: done.out.index("Certificates (objectives are at unit noise)\n")]
+    table = done.out[: done.out.index("Certificates (objectives are for noise of variance 1)\n")]
     assert " ".join(table.split()).startswith(f"{title} kind noise rmse factor same noise ")
     rows = [line.split() for line in table.splitlines() if line.split()[1:2] in (["program"], ["baseline"])]
     assert [float(row[3]) for row in rows] == sorted(float(row[3]) for row in rows)
@@ -329,7 +328,7 @@ def test_ctrl_c_during_the_baselines(compared: Any, files: Path, monkeypatch: py
 
     monkeypatch.setattr(Isolated, "cost", pressed)
     done = compared("compare", "total.yaml", "--programs", "l2_strategy")
-    assert (done.status, done.err) == (0, "interrupted: not all baselines are there\n")
+    assert (done.status, done.err) == (0, "interrupted: some baselines are missing\n")
     others = [name for name in baseline_names() if name not in ("identity", "workload")]
     assert "\nidentity " in done.out and "\nwavelet " not in done.out
     text = " ".join(done.out.split())

@@ -73,7 +73,7 @@ def test_a_program_without_a_solution_is_explained_all_the_same(run: Any, files:
     (files / "none.program").write_text(text, encoding="utf-8")
     done = run("explain", "none.program", files / "total.yaml", "--solve")
     assert done.status == 2 and "'a' and 'b' cannot hold together" in done.err
-    assert "Who can solve it" in done.out and "At the solution" not in done.out
+    assert "\nSolvers\n" in done.out and "At the solution" not in done.out
 
 
 def test_a_program_that_asks_nothing_of_a_workload_needs_none(run: Any, tmp_path: Path) -> None:
@@ -83,5 +83,5 @@ def test_a_program_that_asks_nothing_of_a_workload_needs_none(run: Any, tmp_path
     alone, filled, solved = (run("explain", file, *more) for more in ((), given, (*given, "--solve")))
     assert [one.status for one in (alone, filled, solved)] == [0, 0, 0]
     assert "With its numbers" not in alone.out and "With its numbers" in filled.out
-    assert "Who can solve it" in filled.out and "At the solution" not in filled.out
+    assert "\nSolvers\n" in filled.out and "At the solution" not in filled.out
     assert "At the solution" in solved.out and "2 of 2" in solved.out

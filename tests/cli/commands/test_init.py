@@ -136,7 +136,7 @@ def test_a_column_without_a_usable_name_is_named_and_no_attribute(run: Any, file
         f"left out: {one}" for one in left
     )
     text = Path("t.yaml").read_text(encoding="utf-8")
-    assert all(f"  # {one}: its name is blank, <<, stands twice" in text for one in left)
+    assert all(f"  # {one}: its name is blank, <<, appears twice" in text for one in left)
     Path("t.yaml").write_text(text.replace("ok: FILL-IN", "ok: {values: [x]}"), encoding="utf-8")
     assert run("check", "t.yaml").status == 0
     done = run("init", "t.csv", "--out", "u.yaml", "--only", "ok")

@@ -49,10 +49,10 @@ def test_a_wish_that_will_be_missed_is_refused_unless_it_is_meant(
     assert "missed by 1 of 1 in 'everyone' (± 0.001 at 95%)\n  no row was read, nothing is spent" in said
     assert not (files / "out").exists()
     done = run(*arguments, "--anyway", "--out", "out")
-    assert done.status == 0 and "wishes unmet" in done.out and "1 missed" in done.out
+    assert done.status == 0 and "missed targets" in done.out and "1 missed" in done.out
     for out in (done.out, run("show", "out").out):
         said = " ".join(out.split())
-        assert "wishes unmet 1 of 1 in 'everyone' (± 0.001 at 95%)" in said
+        assert "missed targets 1 of 1 in 'everyone' (± 0.001 at 95%)" in said
         assert "allowed epsilon = 1, delta = 1e-06" in said
     not_covered = json.loads((files / "out" / MANIFEST_FILE).read_text(encoding="utf-8"))["privacy"][
         "not_covered"

@@ -70,7 +70,7 @@ def test_check_says_why_the_default_program_is_what_it_is(run: Any, files: Path)
     weak = (files / "total.yaml").read_text(encoding="utf-8").replace("epsilon: 1.0", "epsilon: 1000")
     (files / "weak.yaml").write_text(weak, encoding="utf-8")
     text = " ".join(run("check", "weak.yaml").out.split())
-    assert "warning epsilon 1000 is no protection in practice" in text
+    assert "warning epsilon 1000 gives no protection in practice" in text
 
 
 def test_check_prints_the_order_of_cells(run: Any, files: Path) -> None:
@@ -103,7 +103,7 @@ def test_check_says_that_it_could_not_test(run: Any, files: Path) -> None:
     text = edited("l2_strategy", needs, ("choose\n", "require\n    never: sum(W * W) <= -1\nchoose\n")).text
     (files / "own.program").write_text(text)
     done = run("check", "own.program", "--seed", "1", "--instances", "1")
-    assert done.status == 2 and "was not tested, so nothing is known of it" in done.err
+    assert done.status == 2 and "was not tested, so nothing is known about it" in done.err
 
 
 def test_check_takes_givens(run: Any) -> None:
@@ -119,7 +119,7 @@ def test_show_a_release_and_what_is_wrong_with_it(run: Any, refused: Any, files:
     assert max(map(len, done.out.splitlines())) <= 80
     words = " ".join(done.out.split())
     rows = dict(load_release("out").rows())
-    assert rows["asked"] == "5 queries over 6 cells, 'total.yaml'"
+    assert rows["workload"] == "5 queries over 6 cells, 'total.yaml'"
     for said in (
         *(f"{name} {text}" for name, text in rows.items()),
         "files answers.csv, answers.parquet, answers.svg, strategy.npz: as the manifest lists them",
@@ -138,7 +138,7 @@ def test_show_a_release_and_what_is_wrong_with_it(run: Any, refused: Any, files:
     )
     (files / "empty").mkdir()
     assert refused("show", "empty") == (
-        "error: 'empty' is no release: it has no manifest.json\n"
+        "error: 'empty' is not a release: it has no manifest.json\n"
         "  name a folder that 'mmopt release --out' or Release.save wrote"
     )
 

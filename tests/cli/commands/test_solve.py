@@ -113,7 +113,7 @@ def test_a_program_without_a_solution(files: Path, refused: Any) -> None:
             "trace(W @ inv(X) @ W.T)",
             "low: diag(X) >= 2\n    high: diag(X) <= 1",
             "error: 'own' has no feasible point: 'low' and 'high' cannot hold together with 'X' psd\n  relax "
-            "one of them or leave it out (a point found near misses constraint ",
+            "one of them or leave it out (a nearby point violates constraint ",
         ),
         (
             "-trace(X)",

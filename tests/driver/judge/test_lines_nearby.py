@@ -147,7 +147,7 @@ def test_a_point_of_anyone_is_moved_where_it_misses_little_and_refused_where_muc
 
     found = certify(ANY, program=program, givens=givens, point=point(1e-6))
     assert found.gap <= 1e-6 and verify(found, ANY, program).holds
-    assert any(text.startswith("as given the point misses constraint 'up' ") for text in found.warnings)
+    assert any(text.startswith("as given the point violates constraint 'up' ") for text in found.warnings)
     with pytest.raises(OptionError) as refused:
         certify(ANY, program=program, givens=givens, point=point(1.0))
     assert str(refused.value).startswith("the point gives no feasible point of 'own'")

@@ -142,9 +142,9 @@ def test_lines_for_fewer_changes_than_its_neighbours_are_said_and_not_released()
     apart = "participation separation 2 at most 2"
     found = f"{s.own_sensitivity:.10g}"
     assert warning == (
-        f"the strategy of 'stream' has sensitivity {found} to '{apart}', not 1, so its lines bound something "
-        "else than what neighbours differ by: total error, rmse and sensitivity are those of the strategy "
-        "scaled to 1, and it cannot be released"
+        f"the strategy of 'stream' has sensitivity {found} to '{apart}', not 1, so its constraints bound "
+        "something other than what neighbours differ by: total error, rmse and sensitivity are those of "
+        "the strategy scaled to 1, and it cannot be released"
     )
     with pytest.raises(PrivacyError) as refused:
         plan(PREFIX, s, Privacy(rho=1.0))

@@ -245,7 +245,7 @@ def test_a_bound_in_lets_is_not_above_the_truth(rng: np.random.Generator, subtes
 @pytest.mark.quick
 def test_queries_beside_the_design_by_more_than_rounding_are_refused() -> None:
     w = Workload.from_matrix([[1.0, 1e-9], [1.0, 0.0]])
-    with pytest.raises(OptionError, match=r"requires 'supports' of what is given, and it is off by 1\.0e-09"):
+    with pytest.raises(OptionError, match=r"requires 'supports' of its data, and it is off by 1\.0e-09"):
         solve(w, "query_weighting", givens={"Q": np.array([[1.0, 0.0]])})
 
 

@@ -150,5 +150,5 @@ def test_a_miss_that_nothing_measures_has_no_digits() -> None:
     instance = bind(program, Workload.from_matrix([[1.0]]), {})
     first, *_ = violations(instance, {"x": np.ones(())})
     assert first.missed(instance) == (
-        "misses constraint 'a', where terms are next to 0 and no part of them is enough"
+        "violates constraint 'a', whose terms are too near 0 for a relative measure"
     )

@@ -99,7 +99,7 @@ RULES = [
     ("nuclear(X)", "convex", "nuclear is convex, its argument is affine", ["X"]),
     ("sum(eye(n) @ u)", "affine", "sum is linear", ["eye(n) @ u"]),
     ("c @ abs(G) @ exp(u)", "convex", "times a constant ≥ 0 keeps the curvature", ["c", "abs(G)", "exp(u)"]),
-    ("sum(c)", "constant", "nothing in it is chosen", ["c"]),
+    ("sum(c)", "constant", "contains no variable", ["c"]),
 ]
 
 
@@ -114,7 +114,7 @@ def test_rules_in_words(subtests: pytest.Subtests) -> None:
 def test_names_say_what_they_are() -> None:
     program = Program.load("query_weighting")
     (node,) = survey(program).lines[0].sides
-    assert [part.rule for part in node.parts] == ["computed from what is given", "chosen"]
+    assert [part.rule for part in node.parts] == ["computed from data", "a variable"]
     text = program.text.replace("[[u[i], 1], [1, v[i]]] >> 0", "u[i] * k <= 1")
     family = survey(Program.parse(text)).lines[1]
     assert [part.rule for part in family.sides[0].parts] == ["entries of something affine", "a dimension"]

@@ -73,7 +73,7 @@ CONVEX = [
 REJECTED = [
     ("trace(S @ inv(X))", "the trace of a convex matrix against one not known to be psd (write W.T @ W)"),
     ("trace(-G @ inv(X))", "the trace of a convex matrix against one not known to be psd (write W.T @ W)"),
-    ("trace(inv(X) @ Y)", "a product of two expressions that both depend on what is chosen"),
+    ("trace(inv(X) @ Y)", "a product of two expressions that both contain variables"),
     ("sum(abs(inv(X)))", "a convex function of something convex"),
     (
         "inv(X)[0, 1]",
@@ -93,7 +93,7 @@ REJECTED = [
     ("nuclear(inv(X))", "a norm of a curved expression"),
     ("trace(S * inv(X))", "a convex expression times a factor of unknown sign"),
     ("trace(root(root(X) - Y))", None),
-    ("trace(pinv(Z) @ Z)", "a pseudo-inverse of what is chosen"),
+    ("trace(pinv(Z) @ Z)", "a pseudo-inverse of variables"),
     ("trace([[inv(X), W.T], [W, diag(u)]])", "a block matrix with a curved block"),
     # Symmetric, and curved the other way.
     ("lambda_max(W @ inv(X) @ (-W).T)", "a matrix product that is not of the form M.T @ F @ M"),

@@ -122,4 +122,4 @@ def test_what_uses_a_mistake_is_searched_for_its_own() -> None:
 
 def test_statements_come_before_names() -> None:
     _, second = mistakes(*[*STATEMENTS.items()][1:3])
-    assert second.hint.endswith("names and shapes are checked once these are mended")
+    assert second.hint.endswith("names and shapes are checked once these are fixed")

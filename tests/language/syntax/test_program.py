@@ -55,7 +55,7 @@ def test_an_edited_file_is_read_anew(tmp_path: Path) -> None:
 
 
 def test_unknown_name() -> None:
-    own = "(a program of your own is given by its path, ending in .program)"
+    own = "(your own program is named by its path, ending in .program)"
     assert error("l2_stratgy", OptionError) == (
         f"there is no program 'l2_stratgy'\n  did you mean 'l2_strategy'? {own}"
     )

@@ -231,7 +231,7 @@ def test_refusals(subtests: pytest.Subtests) -> None:
             Strategy(np.diag([1.0, 1e-8])),
             cells,
             "the covariance of the measured basis is singular: eigenvalues from 1 to 1e+16\n"
-            "  the strategy measures some queries with next to no noise beside others",
+            "  the strategy measures some queries with almost no noise compared to others",
         ),
         (
             round_strategy,

@@ -312,7 +312,7 @@ def test_how_lines_are_handed_over(workload: Workload) -> None:
         "all 8 as one vector inequality: diag(Bᵀ Σ⁻¹ B) ≤ α"
     )
     assert how(e, "accuracy") == "all 8 as one vector inequality: diag(L Σ Lᵀ) ≤ c"
-    assert how(e, "Sigma") == "psd follows from a block in which it stands: no cone of its own"
+    assert how(e, "Sigma") == "psd follows from a block that contains it: no separate cone"
     e = explain("l2_strategy_lmi", workload)
     assert how(e, "lmi") == "8 psd cones of size 9, one for each j in m"
     e = explain("l2_strategy", workload)
@@ -442,7 +442,7 @@ def test_steps_of_a_procedure(workload: Workload) -> None:
     (step,) = explain("eigen_design", workload).steps
     inner = compiled(step.explanation)
     assert inner.sizes is not None and inner.sizes.program == "query_weighting"
-    assert compiled(explain("eigen_design", workload)).refusal.startswith("Nothing is chosen here")
+    assert compiled(explain("eigen_design", workload)).refusal.startswith("There are no variables here")
 
 
 def test_multipliers_and_tight_rows(workload: Workload, solutions: dict[str, Solution]) -> None:
@@ -581,8 +581,7 @@ def test_what_a_relaxed_row_does_to_the_optimum() -> None:
         words = " ".join(explain(program, [[1]], solution=mmopt.solve(program=program)).text().split())
         assert f"Relax a row by t: the optimum {moves} by at most t times the multiplier" in words
         assert (
-            "left out together. At an optimum a row that is not tight has the multiplier zero. All this"
-            in words
+            "left out together. At an optimum, a row that is not tight has multiplier zero. All this" in words
         )
 
 

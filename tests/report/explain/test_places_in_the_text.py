@@ -165,11 +165,13 @@ def test_an_explanation_is_as_long_as_the_program(name: str) -> None:
 
 def test_a_tree_of_very_many_parts_is_left_out() -> None:
     lines = {line.name: line for line in explain(Program.parse(long_program(1, 85))).lines}
-    words = f"The parts are not shown: this line has more than {MOST_OF_LINE}. All of them were checked."
+    words = (
+        f"Its parts are not shown: this expression has more than {MOST_OF_LINE}. All of them were checked."
+    )
     assert lines["minimize"].left_out == "" and lines["minimize"].sides[0].parts
     assert lines["l0"].left_out == words and not lines["l0"].sides[0].parts
     e = explain(Program.parse(long_program(6, 40)))
-    words = "The parts are not shown: the lines have more than 1,600 in all. All of them were checked."
+    words = "Its parts are not shown: the expressions have more than 1,600 in all. All of them were checked."
     assert [line.left_out for line in e.lines] == [""] * 5 + [words] * 2
     assert words in " ".join(e.text().split()) and words in e.html()
 

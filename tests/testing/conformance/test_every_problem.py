@@ -199,11 +199,11 @@ def test_what_is_skipped() -> None:
     report = conform("qoco", [*programs, "query_weighting"], ["identity-and-total"])
     reasons = {skip.program: skip.reason for skip in report.skips if skip.check == "solved"}
     assert reasons == {
-        "l2_strategy": "'l2_strategy' does not work with qoco: it must have the psd cone",
+        "l2_strategy": "'l2_strategy' does not work with qoco: it lacks the psd cone",
         "min_error": "a search of class rank, which may end anywhere",
         "fitness_softmax": "a search of class smooth, which may end anywhere",
         "augment": "a closed form, which no solver solves",
-        "design_weighting": "'design_weighting' does not work with qoco: it must have the psd cone",
+        "design_weighting": "'design_weighting' does not work with qoco: it lacks the psd cone",
     }
     assert {(skip.check, skip.reason) for skip in report.skips if skip.program == "query_weighting"} == {
         ("derivatives", "no dual function was passed for it"),
