@@ -5,7 +5,7 @@ multiples of 1 / UNIT, and ``proves`` compares integers below 2^63. The rest is 
 without harm.
 
     python examples/pure-bound/branch.py 3
-    python examples/pure-bound/branch.py 4 --target 19/2
+    python examples/pure-bound/branch.py 4 --target 48/5
 """
 
 import argparse
@@ -121,7 +121,7 @@ def costs(h: NDArray[Any], columns: list[Whole]) -> NDArray[Any]:
 def proves(y: Whole, columns: list[Whole], target: Fraction) -> bool:
     """Whether tr(WY)² > target · ‖AY‖² for all choices of corners, exactly: nothing here is above 2^60."""
     n = len(columns)
-    if n > 8 or np.abs(y).max() > FINE:
+    if n > 8 or y.min() < -FINE or y.max() > FINE:
         return False
     answers = int(np.trace(np.tri(n, dtype=np.int64) @ y))
     largest = int(costs(y @ y.T, columns).max())
@@ -209,7 +209,7 @@ def main() -> int:
     parser.add_argument("--target", type=Fraction, help="by default that of noise on the cells, n(n+1)/2")
     options = parser.parse_args()
     n: int = options.cells
-    target: Fraction = options.target or Fraction(n * (n + 1), 2)
+    target = Fraction(n * (n + 1), 2) if options.target is None else options.target
     proved = prove(n, target)
     if proved is None:
         raise SystemExit(f"{n} cells: nothing proved")

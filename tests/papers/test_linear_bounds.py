@@ -44,6 +44,7 @@ def test_the_optimum_for_prefix_sums_is_a_mean_of_sign_matrices(n: int) -> None:
     x[np.diag_indices(n)] = 1.0
     assert s.error_bound is not None
     excess = float(np.trace(np.linalg.solve(x, np.tri(n).T @ np.tri(n)))) - s.error_bound
+    assert np.linalg.eigvalsh(x)[0] > 0 and excess > -RECOMPUTED
     theta, rest = room(x)
     assert theta == pytest.approx((ROOM | ROOM_OF_MORE)[n], abs=1e-3)
     assert rest + n**2.5 * np.sqrt(max(excess, 0.0)) < 4e-3 < theta
