@@ -86,7 +86,7 @@ class LogWeights:
 
 
 def state(soft: Soft, p: Array, q: Array) -> LogWeights:
-    """The state at logarithms of weights, which are first brought to sum 1."""
+    """The state at logarithms of weights, first brought to sum 1 (with a barrier, those of cells alone)."""
     p = np.asarray(p - logsumexp(p))
     if not soft.barrier:
         q = np.asarray(q - logsumexp(q))
@@ -114,8 +114,8 @@ def state(soft: Soft, p: Array, q: Array) -> LogWeights:
     twice = 2.0 * float(values.sum())
     if soft.barrier:
         t, constant = 1.0 / soft.barrier, float(np.log(soft.targets).sum())
-        alpha = level(costs, t)
-        slacks = np.concatenate([alpha - costs, 1.0 - variances])
+        slacks = np.concatenate([slacks_of(costs, t), 1.0 - variances])
+        alpha = costs[0] + slacks[0]
         upper = alpha - (np.log(slacks).sum() + constant) / t if slacks.min() > 0 else math.inf
         count = len(slacks) * (1.0 + math.log(t)) - constant
         lower = twice - float(queries.sum()) + (float(p.sum() + q.sum()) + count) / t
@@ -127,26 +127,26 @@ def state(soft: Soft, p: Array, q: Array) -> LogWeights:
     return LogWeights(p, q, noise, (left, right), values, costs, variances, upper, lower, size)
 
 
-def level(costs: Array, t: float) -> float:
-    """The alpha of least t alpha - Σ log(alpha - costs), by Newton's method from below."""
-    top = float(costs.max())
-    low = top + 1.0 / t  # the sum of 1 / (alpha - costs) is at least t here, convex, and falls
-    for _ in range(LEVEL_STEPS):
-        slacks = low - costs
-        step = ((1.0 / slacks).sum() - t) / np.square(1.0 / slacks).sum()
-        low += step
-        if step <= 1e-16 * (low - top):
-            break
-    return low
-
-
 def _soft(t: float, values: Array) -> float:
     """A soft maximum of the values, logsumexp(t v) / t."""
     return float(logsumexp(t * values)) / t
 
 
+def slacks_of(costs: Array, t: float) -> Array:
+    """alpha - costs at the alpha of least t alpha - Σ log(alpha - costs), by Newton's method from below."""
+    below = costs.max() - costs
+    least = 1.0 / t  # the sum of the 1 / slack is at least t here, convex, and falls
+    for _ in range(LEVEL_STEPS):
+        inverse = 1.0 / (least + below)
+        step = (inverse.sum() - t) / np.square(inverse).sum()
+        least += step
+        if step <= 1e-16 * least:
+            break
+    return np.asarray(least + below)
+
+
 def direction(soft: Soft, at: LogWeights, barrier: float) -> tuple[Array, Array]:
-    """Newton's step up D + barrier * Σ x in the logarithms x, along which both sums of weights stay 1.
+    """Newton's step up D + barrier * Σ x in the logarithms x, along which sums of weights that are 1 stay so.
 
     Returns the step of the cells and that of the queries; inside, queries stand before cells.
     """
@@ -223,6 +223,7 @@ SHARPNESS_GROWTH = 5.0  # of the sharpness from one stage to the next
 GAP_OF_STAGE = 0.02  # gap at which a stage ends
 BARRIER_OF_GAP = 0.05  # the barrier aims at this part of the gap
 LEVEL_STEPS = 50  # at most: each doubles the digits, in the end
+LEAST_SLACK = 1e-13  # relative: a smaller one would be lost in rounding errors
 CUT_OF_STEP, SHORTEST_STEP = 0.25, 1e-6  # a step that does not raise the bound is cut, down to this
 
 
@@ -233,7 +234,7 @@ def points(
 
     Parameters
     ----------
-    program : one of ``PROGRAMS``.
+    program : one of ``PROGRAMS`` or ``WITH_BARRIER``.
     env : its givens and parameters by name.
     """
     left, basis = (np.asarray(env[name], dtype=float) for name in ("L", "B"))
@@ -273,8 +274,11 @@ def _point(
     raw = f"gap {at.gap:.1e} by its own count"
     variables = {"Sigma": covariance}
     if soft.barrier:
+        covariance *= min(1.0, (1.0 - LEAST_SLACK) / at.variances.max())
         costs = (basis * np.linalg.solve(covariance, basis)).sum(axis=0)
-        variables["alpha"] = np.asarray(level(costs, 1.0 / soft.barrier))
+        top = costs.max()
+        least = max(slacks_of(costs, 1.0 / soft.barrier).min(), LEAST_SLACK * top)
+        variables["alpha"] = np.asarray(top + least)
     return Point(variables, {}, count, raw, stop, estimate=estimate)
 
 
@@ -319,12 +323,12 @@ def search(soft: Soft) -> Search:
 def _next(soft: Soft, at: LogWeights, barrier: float) -> LogWeights | None:
     """The iterate after a step that raises the bound; None where rounding leaves no such step."""
     p, q = direction(soft, at, barrier)
-    barrier = 0.0 if soft.barrier else barrier  # which the bound has in it
-    before, length = _height(at, barrier), 1.0
+    added = 0.0 if soft.barrier else barrier  # to the bound, which has a barrier of its own in it
+    before, length = _height(at, added), 1.0
     while length >= SHORTEST_STEP:
         after = state(soft, at.p + length * p, at.q + length * q)
         # Close to the end rounding hides the gain of the bound, but not that of the gap.
-        if _height(after, barrier) > before or after.gap < at.gap:
+        if _height(after, added) > before or after.gap < at.gap:
             return after
         length *= CUT_OF_STEP
     return None

@@ -11,7 +11,7 @@ from tolerances import DIFFERENCES, FINE, GAP_INTERIOR, RECOMPUTED, ROUNDING
 from mmopt import Program, Workload, solve
 from mmopt.compiler import Instance, bind
 from mmopt.language import evaluate
-from mmopt.solvers.softmax_kernel import TOLERANCE_WITH_BARRIER, Soft, direction, level, search, state
+from mmopt.solvers.softmax_kernel import TOLERANCE_WITH_BARRIER, Soft, direction, search, slacks_of, state
 
 STEP = 1e-4
 
@@ -69,7 +69,10 @@ def test_both_sides_with_a_barrier_are_those_of_the_file(rng: np.random.Generato
         at = state(soft, rng.normal(size=5), rng.normal(size=7) + 5.0)
         assert np.isfinite(at.upper)
         basis, env = instance.env["B"], dict(instance.env)
-        env |= {"Sigma": basis @ at.noise @ at.noise.T @ basis.T, "alpha": level(at.costs, t)}
+        env |= {
+            "Sigma": basis @ at.noise @ at.noise.T @ basis.T,
+            "alpha": at.costs[0] + slacks_of(at.costs, t)[0],
+        }
         for let in instance.program.lets:
             env[let.name] = evaluate(let.expr, env)
         assert t * at.upper == pytest.approx(evaluate(instance.program.objective, env), rel=RECOMPUTED)
@@ -132,6 +135,14 @@ def test_the_kernel_of_a_barrier_and_a_conic_solver_agree(rng: np.random.Generat
         assert (kernel.solver, conic.solver) == ("barrier", "clarabel")
         assert kernel.gap is not None and kernel.gap <= TOLERANCE_WITH_BARRIER
         assert kernel.objective == pytest.approx(conic.objective, abs=2 * TOLERANCE_WITH_BARRIER)
+
+
+def test_a_barrier_far_beyond_rounding_says_that_the_gap_is_not_reached() -> None:
+    for size, t in ((1e3, 1e8), (1e8, 1e12)):
+        w = Workload.from_matrix(size * np.vstack([np.eye(3), np.ones((2, 3))]), targets=np.arange(1.0, 6.0))
+        s = solve(w, "barrier_step", givens={"t": t})
+        assert s.status.stop == "gap not reached" and s.bound is not None and s.bound <= s.objective
+        assert s.objective == pytest.approx(t * s.privacy_cost**2, rel=1e-3)
 
 
 @pytest.mark.some(2)
