@@ -303,7 +303,7 @@ def _fits_dense(workload: Workload) -> bool:
 def _too_large(program: Program, workload: Workload, why: str) -> TooLargeError:
     """The error for a solve that does not fit in memory, with the reason why it is not by component."""
     one, limit = 8 * workload.n**2, memory_limit()
-    kernel_programs = [shipped(name) for kernel in KERNELS for name in kernel.programs]
+    kernel_programs = [shipped(name) for kernel in KERNELS if kernel.by_component for name in kernel.programs]
     able = [
         checked.program.name
         for checked in map(shipped, program_names())

@@ -22,7 +22,7 @@ from typing import Any
 from mmopt.compiler import Cone, Instance, Renaming, coefficients, cones, match, variables
 from mmopt.errors import OptionError, SolverError, TooLargeError, UnsuitableError, whole
 from mmopt.installation_and_files import version
-from mmopt.language import Checked, shipped
+from mmopt.language import Checked, shipped, splits
 from mmopt.limits import TASK_MEMORY
 from mmopt.numerics.component_arrays import Split
 from mmopt.solvers import (
@@ -60,6 +60,7 @@ class Kernel:
     tolerance: float = 1e-6
     takes: Callable[[Mapping[str, Any]], bool] | None = None
     program_class: str = "convex"  # of all its programs
+    by_component: bool = False  # whether it takes data that split into components
 
 
 # Each instance is claimed by one at most. Left out: design_weighting, a trace of an inverse in the weights of
@@ -73,6 +74,7 @@ KERNELS: tuple[Kernel, ...] = (
         nuclear.needs,
         reads=frozenset({"max_iterations", "arrays"}),
         takes=lambda givens: all(v.is_listed for v in givens.values() if isinstance(v, Split)),
+        by_component=True,
     ),
     Kernel(
         "sectors",
@@ -82,6 +84,7 @@ KERNELS: tuple[Kernel, ...] = (
         sector_kernel.needs,
         tolerance=sector_kernel.TOLERANCE,
         takes=sector_kernel.takes,
+        by_component=True,
     ),
     Kernel(
         "weighting",
@@ -248,7 +251,9 @@ def claims(instance: Instance) -> Iterator[Claim]:
     for kernel in KERNELS:
         if (as_program := known_as(kernel, instance.checked)) is not None:
             claim = Claim(kernel, *as_program)
-            if kernel.takes is None or kernel.takes(claim.givens(instance)):
+            if (kernel.by_component or not splits(instance.env)) and (
+                kernel.takes is None or kernel.takes(claim.givens(instance))
+            ):
                 yield claim
 
 

@@ -102,7 +102,7 @@ REFUSED = {
         own(lets=CHAIN),
         "more than 100 operations inside each other when every 'let' is put in",
     ),
-    "a line that cannot hold": (own(constraints="    odd: 3 <= 2"), "requires 'odd' of what is given"),
+    "a line that cannot hold": (own(constraints="    odd: 3 <= 2"), "requires 'odd' of its data"),
     "an index that is not there": (own(lets="    d = W[0, n]"), "this index may be beyond the entries"),
     "a group of none": (
         own(lets="    d = sum(consecutive(ones(n), 8 * -1))"),

@@ -15,7 +15,12 @@ from mmopt.language import SOURCES, evaluate, program_names, violation
 
 # The logarithm of a determinant has no unit: what stands in it is left as it is.
 UNSCALED = ("d_optimal_design",)
-CONVEX = [name for name in program_names() if Program.load(name).problem_class == "convex"]
+# The logarithms of barrier_step have no unit either, nor a value at any point: nothing in it is scaled.
+CONVEX = [
+    name
+    for name in program_names()
+    if Program.load(name).problem_class == "convex" and name != "barrier_step"
+]
 # Lines whose multipliers are compared, and the programs that have one.
 PRICES = ("sensitivity", "privacy")
 PRICED = [name for name in CONVEX if any(c.name in PRICES for c in Program.load(name).constraints)]

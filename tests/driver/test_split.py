@@ -146,7 +146,7 @@ def test_a_solve_that_is_cut_short(subtests: pytest.Subtests) -> None:
             solution = solve(Workload.from_matrix(rows), "l2_strategy", tolerance=1e-12, **limits)
             assert solution.status.feasible and solution.bound is not None
             assert solution.status.stop in ("iteration limit", "time limit")
-            assert any("was asked for" in text for text in solution.warnings)
+            assert any("was requested" in text for text in solution.warnings)
 
 
 LARGE = census()

@@ -131,6 +131,10 @@ FIGURES: list[tuple[str, Rows, dict[str, Any], Figure]] = [
     ("fitness_lmi", prefix(4), {}, Figure(FIT, "exact", 1.75860, FITNESS)),
     ("fitness_level", prefix(4), {}, Figure(FIT, "exact", 1.75860, FITNESS)),
     ("fitness_refined", prefix(4), {}, Figure(FIT, "exact", 1.75860, FITNESS)),
+    # Of the gap of its own, 1e-4, and at t = 1000 with the barrier in it.
+    ("fitness_barrier", prefix(4), {}, Figure(FIT, "lower", 1.75860, FITNESS)),
+    ("fitness_barrier", prefix(4), {}, Figure(FIT, "upper", 1.75860 * (1 + 1e-4), FITNESS)),
+    ("barrier_step", prefix(4), {"t": 1000.0}, Figure(FIT, "lower", 1758.60, FITNESS)),
     ("weighted_l2", prefix(8), {}, Figure("CA, for equal targets", "exact", 17.866177, PUBLISHED)),
     ("minimax_variance", prefix(8), {}, Figure(FIT, "exact", 2.28156, FITNESS)),
     # Between the means of powers one and infinity.

@@ -132,7 +132,7 @@ def test_answers_of_many_groups() -> None:
     rules = {name: {"outside": "refuse", "missing": rule} for name, rule in (("a", "drop"), ("b", "other"))}
     manifest = {"privacy": {"neighbours": "add-remove"}, "rows": {"rules": rules}}
     text = words(answers_table(answers_frame(answers), manifest=manifest))
-    assert "not of sampling rows without a cell of 'a' are in no answer query" in text
+    assert "not for sampling rows without a cell of 'a' are in no answer query" in text
 
 
 LONG = "nuclear(diag(√q) L B diag(√p)) + sum(first, second) ≤ alpha beta − tr(W X⁻¹ Wᵀ)"

@@ -41,6 +41,7 @@ UNFIT = (
         "p_identity",
         "signed_rows",
         "softmax",
+        "barrier",
         "low_rank",
         "banded",
         "qoco",

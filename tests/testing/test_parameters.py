@@ -28,6 +28,7 @@ def _held(w: Workload, rng: np.random.Generator) -> dict[str, Any]:
 
 # Programs with parameters that a certificate or objective depends on, and values of them.
 VALUES: dict[str, Callable[[Workload, np.random.Generator], dict[str, Any]]] = {
+    "barrier_step": lambda w, rng: {"t": rng.uniform(0.1, 100.0)},
     "banded_strategy": lambda w, rng: {"b": rng.integers(1, 3), "k": rng.integers(1, 5)},
     "common_mechanism": lambda w, rng: {"S2": np.diag(rng.uniform(0.1, 4.0, w.rank))},
     "fitness_budget": lambda w, rng: {"budget": rng.uniform(2.0, 9.0)},

@@ -73,7 +73,7 @@ def test_givens(run: Any, files: Path, refused: Any) -> None:
     assert values[0] == values[1] == values[2]
 
     for value, said in (
-        (f"{name}=haar", "requires 'independent' of what is given"),  # 2 × 3 cells in 2 × 4 rows
+        (f"{name}=haar", "requires 'independent' of its data"),  # 2 × 3 cells in 2 × 4 rows
         (f"{name}=3", f"the given '{name}' has shape ()"),
     ):
         assert said in refused("solve", "total.yaml", "--program", "query_weighting", "--given", value)
