@@ -417,7 +417,7 @@ def test_many_multipliers_are_set_some_at_a_time(page: Browser) -> None:
     assert best == pytest.approx(figures(page)[1], rel=1e-4)
     sliders = "document.querySelectorAll('#panel-multipliers .slider').length"
     assert page.js(sliders) == MULTIPLIERS
-    assert f"of {8 * 8}, the largest first. All others are held" in page.text("#panel-multipliers")
+    assert f"of {8 * 8}, the largest first. All others stay" in page.text("#panel-multipliers")
     page.set("#panel-multipliers .slider input", 100)
     page.wait(f"{BOUND} < 0.99 * arguments[0]", best)
     moved = bound(page)
