@@ -1,7 +1,7 @@
 """Build the documentation site: pages made from data, code run, Sphinx, then every link checked.
 
-python examples/site/build.py OUT              everything: two and a half minutes on two cores
-python examples/site/build.py OUT --quick      lessons are shown without being run: 75 s
+python examples/site/build.py OUT              everything: some minutes
+python examples/site/build.py OUT --quick      lessons are shown without being run: three minutes on two cores
 python examples/site/build.py OUT --only 'pages/two*'    these pages alone, while you write them
 
 The build replaces OUT. It ends with status 1 if the code of a page fails, Sphinx warns, a link is broken, or
