@@ -161,6 +161,7 @@ OF_TWO = (
 
 def test_what_is_refused_at_this_size(subtests: pytest.Subtests) -> None:
     prefixes = [Product((factors_and_products.prefix(200), other(200))) for other in OF_TWO]
+    d = domain_of(400, 300)
     for program, workload, why in [
         (
             "min_error",
@@ -184,6 +185,12 @@ def test_what_is_refused_at_this_size(subtests: pytest.Subtests) -> None:
             Workload.from_products(domain_of(200, 200), prefixes),
             "no two values of an attribute can be swapped, so the workload does not split; nor in the space "
             "of the queries: its queries span 40,000 functions of 40,000 cells",
+        ),
+        (
+            "barrier_step",  # whose kernel takes matrices only
+            d.marginal("a0", max_variance=4.0) + d.marginal("a0", "a1", max_variance=20.0),
+            "no kernel knows the program, and conic solvers need matrices over the cells; nor in the space "
+            "of the queries: its queries span 120,000 functions of 120,000 cells",
         ),
     ]:
         with subtests.test(why), pytest.raises(TooLargeError) as error:
