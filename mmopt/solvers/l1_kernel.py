@@ -72,6 +72,13 @@ def parts(t: Array) -> tuple[Array, Array, Array]:
     return up, down, t[-1]
 
 
+def strategy(t: Array) -> Array:
+    """A of T, without rows of zeros."""
+    up, down, d = parts(t)
+    rows = up - down
+    return np.asarray(np.vstack([np.diag(d), rows[rows.any(axis=1)]]) / t.sum(axis=0))
+
+
 def with_pairs(t: Array, most: int, count: int, rng: np.random.Generator) -> Iterator[Array]:
     """Starts from a strategy: T as it is, then with one more row, of two cells with opposite signs.
 

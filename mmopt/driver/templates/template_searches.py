@@ -1,8 +1,8 @@
 """Searches for the best strategy of each template: a product, a union of products, marginals, sets.
 
 **Products.** A union of products is given by the Gram matrices of each attribute, and by the one that each
-product has (``UnionTerms``). The strategy of an attribute is a p-identity for Laplace noise, any rows for
-Gaussian noise.
+product has (``UnionTerms``). The strategy of an attribute is a p-identity for Laplace noise, in the end rows
+of any signs where these are better; any rows for Gaussian noise.
 
 For A = A₁ ⊗ … ⊗ A_d the total error at sensitivity 1 is Σⱼ wⱼ ∏ᵢ tr(Gᵢⱼ (AᵢᵀAᵢ)⁻¹), and the sensitivity is
 the product of the factors'. With all factors but one fixed it is tr(G (AᵢᵀAᵢ)⁻¹) for one Gram matrix G, the
@@ -44,7 +44,7 @@ from mmopt.errors import OptionError, TooLargeError, WorkloadError
 from mmopt.limits import time_left
 from mmopt.numerics.arrays import EPS, Array, Ints, check_norm, gram_rows, pseudo_factors
 from mmopt.sectors.residual_strategies import ResidualStrategy, best_residual_strategy, products_of_few
-from mmopt.solvers import Clock, Options, nuclear, p_identity_kernel
+from mmopt.solvers import Clock, Options, l1_kernel, nuclear, p_identity_kernel
 from mmopt.strategies import (
     MarginalStrategy,
     ProductStrategy,
@@ -141,10 +141,12 @@ class AttributeStrategy:
 
     rows : norm 1: Θ (k, r) below the identity, each column divided by its sum (p-identity). Norm 2: any rows
     whose columns have L2 norm 1 at most.
+    signed : T of ``l1_kernel`` in place of Θ, where rows of any signs are better.
     """
 
     norm: int
     rows: Array
+    signed: Array | None = None
 
     @staticmethod
     def first(norm: int, side: Side) -> AttributeStrategy:
@@ -155,6 +157,8 @@ class AttributeStrategy:
         """The rows (p, r), without those of zeros."""
         if self.norm == 2:
             return self.rows
+        if self.signed is not None:
+            return l1_kernel.strategy(self.signed)
         whole = np.vstack([np.eye(self.rows.shape[1]), self.rows[self.rows.any(axis=1)]])
         return np.asarray(whole / whole.sum(axis=0))
 
@@ -179,6 +183,16 @@ class AttributeStrategy:
         x[np.diag_indices(len(x))] = 1.0
         return replace(self, rows=gram_rows(x, 8 * len(x) * EPS))
 
+    def with_signs(self, side: Side, gram: Array, seed: int, seconds: float) -> AttributeStrategy:
+        """The end of a search among rows of any signs, for some seconds; this one where that is no better."""
+        most = max(1, side.size // 2)
+        with Clock(seconds) as clock:
+            *_, best = l1_kernel.signed_search(
+                gram, most, queries=side.queries, count=None, seed=seed, limit=math.inf, clock=clock
+            )
+        inverse, _ = pseudo_factors(self.matrix())
+        return replace(self, signed=best.rows) if best.value < np.sum((gram @ inverse) * inverse) else self
+
     def errors(self, side: Side) -> Array:
         """tr(G (AᵀA)⁻¹) for every product, (products,)."""
         inverse, _ = pseudo_factors(self.matrix())
@@ -188,6 +202,7 @@ class AttributeStrategy:
 STARTS_OF_PRODUCT = 5  # of the search of one product
 FEW_FACTORS = 2**11  # factors of all products of the workload, up to which there are several starts
 MOST_FACTORS = 2**14  # factors up to which there is one start, of some ten seconds
+MOST_SIGNED = 16  # values of an attribute, up to which rows of any signs are tried, in some seconds
 ROUND_SETTLED = 1e-5  # a round that improves the error by less is the last
 
 
@@ -247,6 +262,8 @@ def product(
     end = time.monotonic() + min(time_limit, time_left())
     ends = [_factors_from(terms, norm, effort, seed, number, end) for number in range(starts)]
     factors, _ = min(ends, key=lambda end: end[1])
+    if norm == 1:
+        factors = _with_signs(terms, factors, seed, end)
     matrices = [side.spread(f.matrix()) for side, f in zip(terms.sides, factors, strict=True)]
     return ProductStrategy(tuple(Strategy(matrix, norm) for matrix in matrices))
 
@@ -277,6 +294,21 @@ def _factors_from(
             break
         before, count = now, effort.starts if is_settled else effort.later_starts
     return factors, now
+
+
+def _with_signs(
+    terms: UnionTerms, factors: list[AttributeStrategy], seed: int, end: float
+) -> list[AttributeStrategy]:
+    """The factors, each with rows of any signs where these are better for the errors of the others."""
+    errors = [f.errors(side) for f, side in zip(factors, terms.sides, strict=True)]
+    better = list(factors)
+    for at, side in enumerate(terms.sides):
+        seconds = end - time.monotonic()
+        if seconds > 0.0 and 1 < side.size <= MOST_SIGNED:
+            others = np.prod([e for i, e in enumerate(errors) if i != at], axis=0)
+            better[at] = better[at].with_signs(side, side.gram(terms.weights * others), seed, seconds)
+            errors[at] = better[at].errors(side)
+    return better
 
 
 MOST_GROUPS = 4
