@@ -191,7 +191,8 @@ class AttributeStrategy:
                 gram, most, queries=side.queries, count=None, seed=seed, limit=math.inf, clock=clock
             )
         inverse, _ = pseudo_factors(self.matrix())
-        return replace(self, signed=best.rows) if best.value < np.sum((gram @ inverse) * inverse) else self
+        least = np.sum((gram @ inverse) * inverse) * (1.0 - ROUND_SETTLED)
+        return replace(self, signed=best.rows) if best.value < least else self
 
     def errors(self, side: Side) -> Array:
         """tr(G (AᵀA)⁻¹) for every product, (products,)."""
