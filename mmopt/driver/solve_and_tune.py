@@ -271,9 +271,7 @@ class _Procedure:
             )
         best = np.inf
         for _ in range(int(times)):
-            if (until := loop.until) is not None and COMPARE[until.op](
-                float(evaluate(until.left, self.env)), float(evaluate(until.right, self.env))
-            ):
+            if self.is_over(loop):
                 return
             try:
                 self.run_steps(loop.steps)
@@ -286,6 +284,16 @@ class _Procedure:
                 if objective >= best - SETTLED_FALL * abs(objective):
                     return
                 best = objective
+
+        if loop.until is not None and not self.is_over(loop):
+            self.warnings.append(f"after {times:g} rounds of 'repeat' its condition 'until' does not hold")
+
+    def is_over(self, loop: Repeat) -> bool:
+        """Whether the condition that ends a block holds."""
+        until = loop.until
+        return until is not None and COMPARE[until.op](
+            float(evaluate(until.left, self.env)), float(evaluate(until.right, self.env))
+        )
 
     def solve_program(self, step: SubProgram) -> None:
         """Solve the program of a step, and add its solution and values under the step's name."""
@@ -368,7 +376,7 @@ def solve_procedure(task: Task, solve: Solve) -> Solution:
         solve=sum(s.seconds["solve"] for s in steps),
         multipliers={**last.multipliers, **starts},
         scaling=last.scaling,
-        warnings=tuple(dict.fromkeys(w for s in steps for w in s.warnings)) + tuple(run.warnings),
+        warnings=tuple(dict.fromkeys([*(w for s in steps for w in s.warnings), *run.warnings])),
         steps=_numbered_steps(run.everything),
     )
     return assemble_solution(instance, run.release_values(), ending)

@@ -151,6 +151,12 @@ def test_how_often_a_block_runs(subtests: pytest.Subtests) -> None:
             assert run(block).objective == pytest.approx(count, abs=ROUNDING)
 
 
+def test_a_condition_that_never_holds_is_a_warning() -> None:
+    words = "rounds of 'repeat' its condition 'until' does not hold"
+    assert run("repeat 3 until count >= 4:\n        count = count + 1").warnings == (f"after 3 {words}",)
+    assert run("repeat 3 until count >= 3:\n        count = count + 1").warnings == ()
+
+
 def test_alternate_ends_when_nothing_falls_any_more() -> None:
     found = run("alternate 10:\n        again = solve(query_weighting, Q=Q)\n        count = count + 1")
     assert found.objective == pytest.approx(2, abs=ROUNDING)
