@@ -139,7 +139,12 @@ def check_scales(parts: Parts, scale: float) -> None:
 def _check_positive(scale: float) -> None:
     """PrivacyError unless the scale is finite and positive."""
     if not (math.isfinite(scale) and scale > 0):
-        raise PrivacyError(f"the noise scale is {scale!r}, expected a finite number above 0")
+        same = (
+            "no query of the strategy differs between neighbours; take another strategy, such as 'identity'"
+        )
+        raise PrivacyError(
+            f"the noise scale is {scale!r}, expected a finite number above 0", hint=same if scale == 0 else ""
+        )
 
 
 def add_noise(

@@ -132,6 +132,7 @@ def _soft(t: float, values: Array) -> float:
     return float(logsumexp(t * values)) / t
 
 
+@np.errstate(all="ignore")  # numbers that are not finite are noticed where the point is checked
 def slacks_of(costs: Array, t: float) -> Array:
     """alpha - costs at the alpha of least t alpha - Σ log(alpha - costs), by Newton's method from below."""
     below = costs.max() - costs

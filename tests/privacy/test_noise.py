@@ -235,7 +235,9 @@ def test_refusals(subtests: pytest.Subtests) -> None:
         *(
             (
                 lambda scale=scale: check_scales([Part(1, 1, 0)], scale),
-                f"the noise scale is {scale!r}, expected a finite number above 0",
+                f"the noise scale is {scale!r}, expected a finite number above 0"
+                + "\n  no query of the strategy differs between neighbours; take another strategy, such as "
+                "'identity'" * (scale == 0),
             )
             for scale in (0.0, -1.0, math.nan, math.inf)
         ),

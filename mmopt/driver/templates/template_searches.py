@@ -174,22 +174,19 @@ class AttributeStrategy:
                 gram, most, queries=side.queries, count=count, seed=seed, first=(self.rows,)
             )
             return replace(self, rows=best.rows)
-        with Clock(math.inf) as clock:
-            points = nuclear.points(
-                "l2_strategy", {"W": gram_rows(gram, 8 * len(gram) * EPS)}, Options(tolerance=GAP), clock
-            )
-            x = next(np.asarray(point.variables["X"]) for point in points if point.variables)
+        w, clock = gram_rows(gram, 8 * len(gram) * EPS), Clock(math.inf)
+        points = nuclear.points("l2_strategy", {"W": w}, Options(tolerance=GAP), clock)
+        x = next(np.asarray(point.variables["X"]) for point in points if point.variables)
         x = x / np.diag(x).max()
         x[np.diag_indices(len(x))] = 1.0
         return replace(self, rows=gram_rows(x, 8 * len(x) * EPS))
 
     def with_signs(self, side: Side, gram: Array, seed: int, seconds: float) -> AttributeStrategy:
         """The end of a search among rows of any signs, for some seconds; this one where that is no better."""
-        most = max(1, side.size // 2)
-        with Clock(seconds) as clock:
-            *_, best = l1_kernel.signed_search(
-                gram, most, queries=side.queries, count=None, seed=seed, limit=math.inf, clock=clock
-            )
+        most, clock = max(1, side.size // 2), Clock(seconds)  # Ctrl-C ends the search as any other work
+        *_, best = l1_kernel.signed_search(
+            gram, most, queries=side.queries, count=None, seed=seed, limit=math.inf, clock=clock
+        )
         inverse, _ = pseudo_factors(self.matrix())
         least = np.sum((gram @ inverse) * inverse) * (1.0 - ROUND_SETTLED)
         return replace(self, signed=best.rows) if best.value < least else self
@@ -213,14 +210,16 @@ class Effort:
 
     starts : of an attribute's search, in the first round, and again once a round improves nothing.
     later_starts : those in all other rounds. rounds : the most, over all attributes.
+    signs : whether rows of any signs are tried in the end, for Laplace noise, which takes some seconds.
     """
 
     starts: int = 4
     later_starts: int = 1
     rounds: int = 30
+    signs: bool = False
 
 
-THOROUGH = Effort()
+THOROUGH, WITH_SIGNS = Effort(), Effort(signs=True)
 
 
 def product(
@@ -230,7 +229,7 @@ def product(
     starts: int | None = None,
     seed: int = 0,
     time_limit: float = np.inf,
-    effort: Effort = THOROUGH,
+    effort: Effort = WITH_SIGNS,
 ) -> ProductStrategy:
     """The best product of strategies found, of sensitivity at most 1, for total error.
 
@@ -263,7 +262,7 @@ def product(
     end = time.monotonic() + min(time_limit, time_left())
     ends = [_factors_from(terms, norm, effort, seed, number, end) for number in range(starts)]
     factors, _ = min(ends, key=lambda end: end[1])
-    if norm == 1:
+    if norm == 1 and effort.signs:
         factors = _with_signs(terms, factors, seed, end)
     matrices = [side.spread(f.matrix()) for side, f in zip(terms.sides, factors, strict=True)]
     return ProductStrategy(tuple(Strategy(matrix, norm) for matrix in matrices))
@@ -425,7 +424,13 @@ def _union_by_turns(
         means = means[means.any(axis=1)]
         part_weights = [weights * np.square(part_means) for part_means in means]
         parts = [
-            product(_weighted_part(workload, products, part), norm=norm, starts=1, seed=seed + turn)
+            product(
+                _weighted_part(workload, products, part),
+                norm=norm,
+                starts=1,
+                seed=seed + turn,
+                effort=THOROUGH,
+            )
             for part in part_weights
         ]
         each = np.array([part.errors(workload) for part in parts])

@@ -3,6 +3,10 @@
 Guards template_searches.py.
 """
 
+import signal
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from few_attributes import up_to
@@ -13,6 +17,7 @@ from mmopt import Attribute, Domain, Workload, solve
 from mmopt.driver.templates import UnionTerms, product, union as best_union
 from mmopt.driver.templates.template_searches import shares_of
 from mmopt.errors import OptionError, TooLargeError, UnsuitableError
+from mmopt.solvers import l1_kernel, nuclear
 from mmopt.strategies.factor_strategies import ProductStrategy, UnionStrategy
 from mmopt.workloads import Product, factors_and_products as f
 
@@ -98,6 +103,27 @@ def test_a_product_has_factors_of_any_signs_where_these_are_better() -> None:
     s = product(w, starts=1)
     assert s.sensitivity <= 1.0 + ROUNDING
     assert s.total_error(w) <= 35.06 * 42.33
+
+
+def test_ctrl_c_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its handler stays the caller's: a search that went on with a worse end would be released."""
+    handlers = []
+
+    def seen(kernel: Callable[..., Any]) -> Callable[..., Any]:
+        def search(*args: Any, **options: Any) -> Any:
+            for state in kernel(*args, **options):
+                handlers.append(signal.getsignal(signal.SIGINT))
+                yield state
+
+        return search
+
+    monkeypatch.setattr(l1_kernel, "signed_search", seen(l1_kernel.signed_search))
+    monkeypatch.setattr(nuclear, "points", seen(nuclear.points))
+    before = signal.getsignal(signal.SIGINT)
+    for norm in (1, 2):
+        product(union((1.0, [f.prefix(2), f.prefix(3)])), norm=norm, starts=1)
+        assert handlers and set(handlers) == {before}
+        handlers.clear()
 
 
 def test_the_same_seed_gives_the_same_strategy() -> None:
