@@ -727,12 +727,13 @@ class Budget(Tabular):
             bound = f"{rounded(self.bound, 8, up=False)}   ({grade}: for every strategy with {noise} noise)"
         gap = [] if self.gap is None else [("gap", rounded(self.gap, 2, up=True, layout="e"))]
         cost = f"{self.unit} = {rounded(str(self.cost), 8, up=True)}{at}"
+        alone = f", for the {counted(self.plan.workload.m, 'query')} with a target"
         left_out = (
-            f"{counted(self.left_out, 'query')} without a target: a release that answers them too may miss "
-            "targets at this budget; give them a target as well, however loose"
+            f"{counted(self.left_out, 'query')} without a target: a release of all spends on them too, "
+            "and may miss targets at this budget; to include them, give each a target, however loose"
         )
         return [
-            ("least found", cost),
+            ("least found", cost + alone * bool(self.left_out)),
             ("bound", bound),
             *gap,
             *([("left out", left_out)] if self.left_out else []),
@@ -747,7 +748,8 @@ class Budget(Tabular):
         is_bounded = self.bound is not None and plan.rho is not None and self.fitness.bound_grade == "proved"
         remark = f"shares and savings: {SHARES}"
         if not is_bounded:
-            remark = f"shares: {SHARES}\nsavings: not known for this noise"
+            laplace = ", a rough guide to the chosen Laplace noise" if plan.rho is None else ""
+            remark = f"shares: {SHARES}{laplace}\nsavings: not known for this noise"
         return [
             accuracy_by_group(plan, 0.95),
             shares_by_group(plan, shares, self.savings(groups) if is_bounded else None),

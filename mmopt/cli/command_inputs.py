@@ -55,9 +55,8 @@ def note_request(request: Request, *, is_planned: bool = False) -> None:
     """
     if not is_planned and request.neighbours is not None and str(request.neighbours) != "add-remove":
         note(
-            f"neighbours: the noise of a release is for {request.neighbours}, as the workload file says; "
-            "objective, bound and gap judge the strategy alone, by the neighbours of its program (one row, "
-            "where it names none)"
+            f"neighbours: a release adds noise for {request.neighbours}, as the workload file says; "
+            "objective, bound and gap here are for the neighbours of the program (one row if it names none)"
         )
     if request.workload.is_normalised:
         note(

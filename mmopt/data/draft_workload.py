@@ -221,8 +221,8 @@ FORMS_BY_KIND = {
 
 FROM_NAMES = (
     "the names and types of its columns; no value was read.",
-    "Which values there are, and between which ends, is to come from what is public (a form, a code book),",
-    "not from the table: a domain that is read off private rows is not covered by the guarantee.",
+    "Take the values and ranges from something public (a form, a code book), not from the table:",
+    "the guarantee does not cover a domain that is read off private rows.",
 )
 FROM_VALUES = (
     "its values, which may be seen, as --public says.",
@@ -270,7 +270,9 @@ class Draft:
         about = FROM_VALUES if self.is_public else FROM_NAMES
         table = [] if self.table is None else [f"table: {_quoted(self.table)}"]
         data = [*table, null_key(USUAL_WORDS)] if self.has_texts else table
-        write = f"# Write what is meant in place of each {OPEN}: 'mmopt check' names those that are left."
+        write = f"# Replace each {OPEN}; 'mmopt check' names those that are left."
+        drop = "outside: drop, missing: drop"
+        drop = f"{drop} to data, above" if data else f"data: {{{drop}}}"
         lines = [
             f"# Drafted by mmopt init from {spelled(self.source)}: {about[0]}",
             *(f"# {line}" for line in about[1:]),
@@ -290,10 +292,10 @@ class Draft:
                 else []
             ),
             *([f"data: {{{', '.join(data)}}}"] if data else []),
-            "# Rows with other values, or none, stop a release unless data says",
-            "# {outside: drop, missing: drop}.",
-            "# unit: {column: person, rows: 3}  # where a person, named by a column, may have several rows",
-            "# privacy: {epsilon: 1.0, delta: 1.0e-6}  # what may be spent: a decision, to be written here",
+            "# A row with another value, or with none, stops a release. To leave such rows out, add",
+            f"# {drop}.",
+            "# unit: {column: person, rows: 3}  # if one person may have several rows",
+            "# privacy: {epsilon: 1.0, delta: 1.0e-6}  # what may be spent: your decision",
         ]
         text = "\n".join(lines) + "\n"
         if not self.open_names:

@@ -7,6 +7,7 @@ folder is written. ``explanation`` tells readers of a ledger why its total holds
 import hashlib
 import json
 import math
+import shlex
 import sys
 from dataclasses import dataclass
 from fractions import Fraction
@@ -137,8 +138,10 @@ class Bill:
             raise LedgerError(
                 f"'{self.path}' counts privacy of {terms.neighbours}, and this release is private for "
                 f"{neighbours}",
-                hint="costs of different units do not add up: ask for the ledger's unit (neighbours: or "
-                "unit: in the workload file), or keep a ledger for each",
+                hint="costs of different units do not add up: state the ledger's unit (neighbours: or unit: "
+                "in the workload file), or keep a ledger for each: mmopt ledger create FILE --data-set "
+                f"{shlex.quote(terms.data_set)} --{terms.measure} TOTAL "
+                f"--neighbours {shlex.quote(str(neighbours))}",
             )
 
     def _cost(self, account: Account, neighbours: str, rho: float | None, epsilon: float | None) -> Fraction:

@@ -259,7 +259,7 @@ class Plan(Tabular):
 
 
 def not_covered(workload: Workload, neighbours: Neighbours, uses_total: bool) -> str:
-    """In words, facts about the data that a release of these queries may reveal, whatever is claimed.
+    """In words, facts about the table that a release of these queries may reveal without noise.
 
     uses_total : whether the number of rows may be used without noise.
     """
@@ -268,14 +268,12 @@ def not_covered(workload: Workload, neighbours: Neighbours, uses_total: bool) ->
         for name, rules in row_rules(workload).items()
         if "refuse" in (rules["outside"], rules["missing"])
     )
-    refused = f"; whether a row is refused, for {names}, and the message that says so" if names else ""
+    refused = f"; whether a row is refused for its {names}, and the message about it" if names else ""
     name = neighbours.column
-    unit = name and (
-        f"; whether a row has no '{name}'; a '{name}' spelled in several ways, which counts as several"
-    )
+    unit = name and f"; whether a row has no '{name}'; a '{name}' spelled in several ways counts as several"
     return (
-        "whether the table can be read, its weights (if it has any) are counts, and it has at most "
-        f"{MAX_ROWS} rows{refused}{unit}"
+        "facts that the release itself shows: whether the table can be read, has whole weights (if any), and "
+        f"at most {MAX_ROWS} rows{refused}{unit}"
     ) + uses_total * (
         "; the number of rows of this table, which may be published as it is: of a selection from another "
         "table (a filter, a region) it is a fact about that one"

@@ -425,7 +425,7 @@ def _refined_words(about: Mapping[str, Any]) -> str:
     """The rules of the refined answers, and what they cost."""
     totals = "".join(f", {total['of']}: {total['value']:.12g}" for total in about["totals"])
     whole = about["whole"]
-    near = "" if whole is None else f"{whole['within_one']:,} of them rounded up or down"
+    near = "" if whole is None else f"{whole['within_one']:,} of them less than 1 from the value before"
     if whole is not None and whole["others"]:
         off = rounded(float(whole["largest_distance_of_others"]), 3, up=True)
         near += f", {whole['others']:,} off by up to {off}"

@@ -99,11 +99,7 @@ def _digits(objective: float, bound: float, up: bool) -> int:
 def _gap_words(s: Solution) -> str:
     """The grade of the gap, and its kind where it is not relative."""
     is_local = s.gap is not None and s.status.stop.startswith(Stop.LOCAL)
-    search = (
-        "the optimum lies between bound and objective: a local search does not close the gap"
-        if is_local
-        else ""
-    )
+    search = "the optimum lies between bound and objective; a local search proves no more" if is_local else ""
     return "; ".join(filter(None, (s.gap_grade, s.kind_of_gap, search)))
 
 

@@ -244,7 +244,7 @@ def no_targets() -> WorkloadError:
     """The error for a program that needs accuracy targets."""
     return WorkloadError(
         "the program needs accuracy targets, and no query of the workload has one",
-        hint="add max_variance to the queries, or pass targets= to Workload.from_matrix",
+        hint="add within or max_variance to the queries, or pass targets= to Workload.from_matrix",
     )
 
 

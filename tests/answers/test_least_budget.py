@@ -191,8 +191,8 @@ def test_queries_without_wishes_are_left_out() -> None:
     assert least.cost == budget(Workload.from_products(domain, [asked])).cost
     assert least.left_out == least.summary()["left_out"] == 4
     assert dict(least.rows())["left out"] == (
-        "4 queries without a target: a release that answers them too may miss targets at this budget; give "
-        "them a target as well, however loose"
+        "4 queries without a target: a release of all spends on them too, and may miss targets at this "
+        "budget; to include them, give each a target, however loose"
     )
     rows = Workload.from_matrix(np.vstack([np.eye(2), np.ones((1, 2))]), targets=[4.0, np.inf, 5.0])
     only = budget(rows).plan.workload

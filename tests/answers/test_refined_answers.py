@@ -145,7 +145,7 @@ def test_a_refined_release_is_saved_shown_and_loaded_again(tmp_path: Path) -> No
     assert about["totals"] == [{"of": "all rows", "value": 1500.0}, {"of": "'sex=F'", "value": 300.0}]
     rows = dict(back.rows())
     assert rows["refined"] == (
-        "non-negative, all rows: 1500, 'sex=F': 300, whole (8 of them rounded up or down); "
+        "non-negative, all rows: 1500, 'sex=F': 300, whole (8 of them less than 1 from the value before); "
         f"{REFINED}; totals {STATED}"
     )
     assert rows["optimum"].endswith(" standard errors of its best value")

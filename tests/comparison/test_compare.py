@@ -136,7 +136,7 @@ def test_what_a_workload_or_a_caller_lacks() -> None:
     assert targets.stop == "does not apply" and not targets.was_tried
     assert targets.problem == (
         "the program needs accuracy targets, and no query of the workload has one\n"
-        "  add max_variance to the queries, or pass targets= to Workload.from_matrix"
+        "  add within or max_variance to the queries, or pass targets= to Workload.from_matrix"
     )
     assert targets.reason == targets.problem.replace("\n  ", "; ")
     assert missing.stop == "refused" and not missing.was_tried

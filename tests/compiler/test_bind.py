@@ -181,7 +181,7 @@ def test_targets_are_needed() -> None:
         bind(Program.load("fitness_for_use"), W)
     assert str(refused.value) == (
         "the program needs accuracy targets, and no query of the workload has one\n"
-        "  add max_variance to the queries, or pass targets= to Workload.from_matrix"
+        "  add within or max_variance to the queries, or pass targets= to Workload.from_matrix"
     )
 
 

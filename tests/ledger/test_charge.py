@@ -128,8 +128,9 @@ def test_another_data_set_and_another_unit_are_refused_with_both(file: Path) -> 
         Bill.to(file, "people").spend("rows 3", 0.1, None, "w.yaml", HASH)
     assert str(caught.value) == (
         f"'{file}' counts privacy of add-remove, and this release is private for rows 3\n"
-        "  costs of different units do not add up: ask for the ledger's unit (neighbours: or unit: in the "
-        "workload file), or keep a ledger for each"
+        "  costs of different units do not add up: state the ledger's unit (neighbours: or unit: in the "
+        "workload file), or keep a ledger for each: mmopt ledger create FILE --data-set people --rho TOTAL "
+        "--neighbours 'rows 3'"
     )
     assert file.read_bytes() == before
 

@@ -188,7 +188,7 @@ def test_queries_without_a_target() -> None:
         symmetry(Workload.from_matrix(rows), True)
     assert str(caught.value) == (
         "the program needs accuracy targets, and no query of the workload has one\n"
-        "  add max_variance to the queries, or pass targets= to Workload.from_matrix"
+        "  add within or max_variance to the queries, or pass targets= to Workload.from_matrix"
     )
 
 

@@ -84,8 +84,8 @@ def test_replace_one_is_said(run: Any, files: Path) -> None:
     (files / "total.yaml").write_text(f"{text}neighbours: replace-one\n", encoding="utf-8")
     done = run("solve", "total.yaml", "--json")
     assert done.err.endswith(
-        "neighbours: the noise of a release is for replace-one, as the workload file says; objective, bound "
-        "and gap judge the strategy alone, by the neighbours of its program (one row, where it names none)\n"
+        "neighbours: a release adds noise for replace-one, as the workload file says; objective, bound and "
+        "gap here are for the neighbours of the program (one row if it names none)\n"
     )
 
 
