@@ -268,12 +268,15 @@ def not_covered(workload: Workload, neighbours: Neighbours, uses_total: bool) ->
         for name, rules in row_rules(workload).items()
         if "refuse" in (rules["outside"], rules["missing"])
     )
-    refused = f"; whether a row is refused for its {names}, and the message about it" if names else ""
+    refused = f"; whether a row is refused, for {names}, and the message that says so" if names else ""
     name = neighbours.column
-    unit = name and f"; whether a row has no '{name}'; a '{name}' spelled in several ways counts as several"
+    unit = (
+        name
+        and f"; whether a row has no '{name}'; a '{name}' spelled in several ways, which counts as several"
+    )
     return (
-        "facts that the release itself shows: whether the table can be read, has whole weights (if any), and "
-        f"at most {MAX_ROWS} rows{refused}{unit}"
+        "whether the table can be read, its weights (if it has any) are counts, and it has at most "
+        f"{MAX_ROWS} rows{refused}{unit}"
     ) + uses_total * (
         "; the number of rows of this table, which may be published as it is: of a selection from another "
         "table (a filter, a region) it is a fact about that one"

@@ -132,9 +132,7 @@ def _open_edge(node: YamlNode, place: int, count: int, what: str) -> float | Non
     value = node.value if isinstance(node, Scalar) else None
     ends = {0: -math.inf, count - 1: math.inf}
     require(value != "open" or place in ends, node, f"{what}: an edge between others is open", _OPEN_HINT)
-    if value == "open" or (isinstance(value, float) and value == ends.get(place)):
-        return ends[place]
-    return None
+    return ends[place] if value == "open" or (isinstance(value, float) and value == ends.get(place)) else None
 
 
 def _are_dates(nodes: Sequence[YamlNode], what: str) -> bool:

@@ -96,8 +96,7 @@ def state(soft: Soft, p: Array, q: Array) -> LogWeights:
     if soft.barrier:  # slacks need all digits, and weights do not vanish
         matrix = np.sqrt(scaled)[:, None] * soft.rows * np.sqrt(cells)
         vectors, lengths, others = np.linalg.svd(matrix, full_matrices=False)
-        few = slice(soft.rank)
-        decomposition = Spectrum(lengths[few], vectors[:, few], others.T[:, few])
+        decomposition = Spectrum(lengths[: soft.rank], vectors[:, : soft.rank], others.T[:, : soft.rank])
     else:
         part = QueryComponent(soft.rows, 1.0, np.arange(len(cells)), np.arange(len(queries)), soft.rank)
         decomposition = spectrum(part, soft.rank, cells, scaled)
@@ -115,8 +114,7 @@ def state(soft: Soft, p: Array, q: Array) -> LogWeights:
     if soft.barrier:
         t, constant = 1.0 / soft.barrier, float(np.log(soft.targets).sum())
         slacks = np.concatenate([slacks_of(costs, t), 1.0 - variances])
-        alpha = costs[0] + slacks[0]
-        upper = alpha - (np.log(slacks).sum() + constant) / t if slacks.min() > 0 else math.inf
+        upper = costs[0] + slacks[0] - (np.log(slacks).sum() + constant) / t if slacks.min() > 0 else math.inf
         count = len(slacks) * (1.0 + math.log(t)) - constant
         lower = twice - float(queries.sum()) + (float(p.sum() + q.sum()) + count) / t
         size = soft.barrier  # with logarithms in it the program's gap is a difference
@@ -149,7 +147,7 @@ def slacks_of(costs: Array, t: float) -> Array:
 def direction(soft: Soft, at: LogWeights, barrier: float) -> tuple[Array, Array]:
     """Newton's step up D + barrier * Σ x in the logarithms x, along which sums of weights that are 1 stay so.
 
-    Returns the step of the cells and that of the queries; inside, queries stand before cells.
+    With ``soft.barrier`` D has the logarithms already, and ``barrier`` is 0. Returns the step of the cells and that of the queries; inside, queries stand before cells.
     """
     m = len(at.q)
     logs = np.concatenate([at.q, at.p])
@@ -158,11 +156,10 @@ def direction(soft: Soft, at: LogWeights, barrier: float) -> tuple[Array, Array]
     slopes = y * (np.concatenate([at.variances, at.costs]) - logs / t)
     is_query = np.arange(len(y)) < m
     groups = (is_query, ~is_query)
-    levels = np.zeros(len(y))
-    for group in groups:
-        levels[group] = slopes[group].sum() + barrier * np.count_nonzero(group)
-    if soft.barrier:
-        levels[is_query] = 1.0  # what Σ q costs, in place of a multiplier of its sum
+    of_q, of_p = (slopes[group].sum() + barrier * np.count_nonzero(group) for group in groups)
+    # With a barrier 1.0, what Σ q costs, in place of a multiplier of its sum, which is free.
+    levels = np.where(is_query, 1.0 if soft.barrier else of_q, of_p)
+    held = groups[1:] if soft.barrier else groups
     slack = np.maximum(levels * y - slopes, barrier)
     matrix = _curvature(soft, at, y)
     matrix[np.diag_indices_from(matrix)] += y / t + slack
@@ -171,16 +168,12 @@ def direction(soft: Soft, at: LogWeights, barrier: float) -> tuple[Array, Array]
     matrix *= scales
     matrix *= scales[:, None]
     matrix[np.diag_indices_from(matrix)] += HESSIAN_RIDGE
-    right = np.stack([slopes + barrier - levels * y, y * is_query, y * ~is_query], axis=1)
+    right = np.stack([slopes + barrier - levels * y, *(y * group for group in held)], axis=1)
     factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
     solved = scipy.linalg.cho_solve(factor, right * scales[:, None], check_finite=False)
-    free, along_q, along_p = (solved * scales[:, None]).T
-    if soft.barrier:
-        shift = np.array([0.0, (y @ (free * ~is_query)) / (y @ (along_p * ~is_query))])
-    else:
-        system = np.array([[y[group] @ along[group] for along in (along_q, along_p)] for group in groups])
-        shift = np.linalg.solve(system, np.array([y[group] @ free[group] for group in groups]))
-    step = free - shift[0] * along_q - shift[1] * along_p
+    free, *along = (solved * scales[:, None]).T
+    system = np.array([[y[group] @ one[group] for one in along] for group in held])
+    step = free - np.linalg.solve(system, np.array([y[group] @ free[group] for group in held])) @ along
     return step[m:], step[:m]
 
 
@@ -240,11 +233,9 @@ def points(
     """
     left, basis = (np.asarray(env[name], dtype=float) for name in ("L", "B"))
     rows, targets = left @ basis, np.asarray(env["c"], dtype=float)
-    if program == "barrier_step":
-        soft = Soft(rows, targets, 0.0, len(basis), math.inf, math.inf, 1.0 / float(env["t"]))
-    else:
-        sizes = (float(env[name]) for name in ("t1", "t2"))
-        soft = Soft(rows, targets, float(env["hybrid"]), len(basis), *sizes)
+    t1, t2 = (float(env.get(name, math.inf)) for name in ("t1", "t2"))
+    barrier = 1.0 / float(env["t"]) if program in WITH_BARRIER else 0.0
+    soft = Soft(rows, targets, float(env.get("hybrid", 0.0)), len(basis), t1, t2, barrier)
     pace = Pace.of(options, clock, 0.5, 0.1, most=300, finest=1e-13)
     yield from pace.points(_steps(soft, basis, pace))
 
@@ -283,10 +274,10 @@ def _point(
     return Point(variables, {}, count, raw, stop, estimate=estimate)
 
 
+@np.errstate(all="ignore")
 def _silently(iterates: Search, wanted: float | None) -> tuple[LogWeights, str]:
     """The next iterate, without warnings of numbers that overflow in steps that are then cut."""
-    with np.errstate(all="ignore"):
-        return next(iterates) if wanted is None else iterates.send(wanted)
+    return next(iterates) if wanted is None else iterates.send(wanted)
 
 
 def search(soft: Soft) -> Search:
@@ -303,10 +294,11 @@ def search(soft: Soft) -> Search:
         sharpness, at = (m + n) / (m * best), replace(at, q=at.q + math.log(best))
     while True:
         is_there = sharpness >= (1.0 / soft.barrier if soft.barrier else max(soft.cells, soft.queries))
-        if soft.barrier:
-            now = replace(soft, barrier=max(soft.barrier, 1.0 / sharpness))
-        else:
-            now = replace(soft, cells=min(sharpness, soft.cells), queries=min(sharpness, soft.queries))
+        now = (
+            replace(soft, barrier=max(soft.barrier, 1.0 / sharpness))
+            if soft.barrier
+            else replace(soft, cells=min(sharpness, soft.cells), queries=min(sharpness, soft.queries))
+        )
         at = state(now, at.p, at.q)
         while is_there or at.gap > GAP_OF_STAGE:
             falling = BARRIER_OF_GAP * max(at.gap, 0.3 * wanted) * at.lower / (m + n)

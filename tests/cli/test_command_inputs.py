@@ -56,9 +56,8 @@ def test_a_release_from_every_kind_of_file(run: Any, tables: Path, subtests: pyt
             assert [round(float(row["estimate"])) for row in rows] == [500, 300]
             manifest = json.loads((tables / f"{table}.out" / "manifest.json").read_text(encoding="utf-8"))
             assert manifest["privacy"]["not_covered"] == (
-                "facts that the release itself shows: whether the table can be read, has whole weights (if "
-                "any), and at most 2147483648 rows; whether a row is refused for its sex, city, and the "
-                "message about it"
+                "whether the table can be read, its weights (if it has any) are counts, and it has at most "
+                "2147483648 rows; whether a row is refused, for sex, city, and the message that says so"
             )
     done = run("simulate", "several.yaml", "t.db", "--trials", 2, "--epsilon", 1, "--delta", 1e-6)
     assert done.status == 0, done

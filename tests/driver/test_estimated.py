@@ -60,6 +60,14 @@ def test_of_a_root_in_an_objective_below_zero(subtests: pytest.Subtests) -> None
             assert judged(ROUNDED, given, objective) == "estimated"
 
 
+def test_of_a_barrier(rng: np.random.Generator) -> None:
+    """A basis of low rank is rounded, and no theorem says what this does to logarithms."""
+    low = rng.normal(size=(6, 3)) @ rng.normal(size=(3, 5))
+    for rows, grade in ((np.tri(5), "proved"), (low, "estimated")):
+        found = solve(Workload.from_matrix(rows, targets=np.full(len(rows), 1e3)), "barrier_step")
+        assert (found.objective_grade, found.bound_grade) == (grade, grade)
+
+
 @pytest.mark.quick
 def test_of_steps_and_of_defaults() -> None:
     """1 is lost beside 1e20."""

@@ -73,9 +73,8 @@ def test_answers_and_manifest_are_written(tmp_path):
         "delta": 1e-6,
         "theorem": PLAN.theorem,
         "sensitivity": "largest L2 norm of a column",
-        "not_covered": "facts that the release itself shows: whether the table can be read, has whole "
-        "weights (if any), and at most 2147483648 rows; whether a row is refused for its cell, and the "
-        "message about it",
+        "not_covered": "whether the table can be read, its weights (if it has any) are counts, and it has "
+        "at most 2147483648 rows; whether a row is refused, for cell, and the message that says so",
         "set_by": "privacy parameters",
     }
     assert manifest["noise"] == {

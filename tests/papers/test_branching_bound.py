@@ -107,6 +107,35 @@ def test_every_strategy_is_in_a_case(rng: np.random.Generator) -> None:
         assert len(list(branch.cases(n))) == count
 
 
+def test_the_halves_of_a_case_are_all_of_it(rng: np.random.Generator) -> None:
+    for case in branch.cases(3):
+        least = tuple(int(x) for x in rng.integers(case.least, np.add(case.largest, 1)))
+        some = dataclasses.replace(case, least=least)
+        widths = np.subtract(some.largest, some.least)
+        halves, j = some.halves(), int(widths.argmax())
+        assert (halves is None) == (widths[j] < 2)
+        if halves is not None:
+            one, other = halves
+            assert one.largest[j] == other.least[j] and some.least[j] < one.largest[j] < some.largest[j]
+            ends = (one.least, other.largest) == (some.least, some.largest)
+            apart = np.flatnonzero(
+                np.not_equal(one.largest, some.largest) | np.not_equal(other.least, some.least)
+            )
+            assert ends and apart.tolist() == [j]
+
+
+def test_a_matrix_of_the_wrong_sign_or_size_proves_nothing() -> None:
+    """Squares hide the sign, and whole numbers above 2^63 wrap around."""
+    corners = branch.corners(next(branch.cases(2)))
+    y = branch.whole(np.eye(2))
+    target = Fraction(1, 10**30)
+    assert branch.proves(y, corners, target)
+    assert not branch.proves(-y, corners, target)
+    assert not branch.proves(2 * y, corners, target) and not branch.proves(
+        y - 2 * branch.FINE, corners, target
+    )
+
+
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 8, 12])
 def test_near_the_identity_noise_on_the_cells_is_best(n: int, rng: np.random.Generator) -> None:
     """Theorem 2, and the second-order directions of its proof: positive entries above the diagonal."""

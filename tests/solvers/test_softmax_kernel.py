@@ -157,6 +157,15 @@ def test_the_steps_of_a_barrier_end_within_its_gap(m: int, n: int, rng: np.rando
     assert s.gap is not None and 0 <= s.gap <= 1e-3
 
 
+def test_a_coarse_precision_is_of_the_gap() -> None:
+    """One query of nearly equal cells: (n + m) / t is nearly half of the cost, and so most of the bound."""
+    rows = np.full((1, 100), 0.7)
+    rows[0, 0] = 1.0
+    precision = 0.4951  # n + m over t, over the cost, at the first step
+    s = solve(Workload.from_matrix(rows, targets=[1.0]), "fitness_barrier", givens={"precision": precision})
+    assert s.gap is not None and 0 <= s.gap <= precision
+
+
 def test_sharp_maxima_to_a_fine_gap(rng: np.random.Generator) -> None:
     s = solve(workload(rng, 40, 16), "softmax_step", givens=SHARP, tolerance=FINE)
     assert s.status.stop == "gap reached" and s.gap is not None and 0 <= s.gap <= FINE

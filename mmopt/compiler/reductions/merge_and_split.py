@@ -219,10 +219,11 @@ class ParallelQueries(ReductionStep):
     def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
         """The strategy as it is; a multiplier of zero for each query that was left out."""
         (part,) = parts
-        if self.places is None:
-            multipliers = {name: array for name, (array, _) in self.along(part, CELLS_ALONE).items()}
-        else:
-            multipliers = self.spread(part, "queries", self.places)
+        multipliers = (
+            {name: array for name, (array, _) in self.along(part, CELLS_ALONE).items()}
+            if self.places is None
+            else self.spread(part, "queries", self.places)
+        )
         return SolvedPart(part.strategy, multipliers, part.bound)
 
 

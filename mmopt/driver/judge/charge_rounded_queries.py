@@ -16,6 +16,7 @@ import numpy as np
 from mmopt.compiler import Instance, is_shipped
 from mmopt.errors import ProgramError
 from mmopt.language import (
+    Apply,
     Assignment,
     Program,
     evaluate,
@@ -23,6 +24,7 @@ from mmopt.language import (
     names_in,
     split_meaning,
     splits,
+    walk,
 )
 from mmopt.numerics import BOUNDS, EPS, GROW, Array, Ball, Spanned, Split, pseudo_factors, unknown
 from mmopt.symmetry import representation_rounding, root_rounding
@@ -161,14 +163,16 @@ def balls_for_figures(instance: Instance) -> dict[str, Any]:
 def _is_about_errors(instance: Instance) -> bool:
     """Whether a shipped program is about errors and variances of the queries, or is the dual of one.
 
-    A design of an experiment, or the overlap of two mechanisms, is another subject. The subject of an
-    author's own program is not known (True); its certificate is a claim.
+    A design of an experiment, or the overlap of two mechanisms, is another subject. So is an objective with
+    logarithms, as of a barrier: a relative change of the variances is none of it. The subject of an author's
+    own program is not known (True); its certificate is a claim.
     """
     program = instance.program
     is_about = program.meaning.kind != "none" and (
         program.sense == "minimize" or bool(program.formulation_of)
     )
-    return is_about or not is_shipped(instance.checked)
+    has_logs = any(isinstance(e, Apply) and e.atom == "log" for e in walk(program.objective))
+    return (is_about and not has_logs) or not is_shipped(instance.checked)
 
 
 def uses_unknown_rounding(instance: Instance) -> bool:

@@ -1,7 +1,7 @@
 """Strategies for unions of products over many attributes, kept in factors: nothing dense over the cells.
 
-``norm=1`` is for Laplace noise, where an attribute's strategy in a product is a p-identity; ``norm=2`` is for
-Gaussian noise, where it may be any strategy.
+``norm=1`` is for Laplace noise, where an attribute's strategy in a product is a p-identity or has rows of
+any signs; ``norm=2`` is for Gaussian noise, where it may be any strategy.
 
 - ``template_searches.py``: the search for the best strategy of each template: a product of strategies, a
   union of products, weighted marginals, sets of attributes

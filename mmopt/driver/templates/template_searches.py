@@ -107,6 +107,11 @@ class Side:
             )
         )
 
+    def errors(self, matrix: Array) -> Array:
+        """tr(G (AᵀA)⁻¹) of a strategy A (p, r) for every product, (products,)."""
+        inverse, _ = pseudo_factors(matrix)
+        return np.array([float(np.sum((gram @ inverse) * inverse)) for gram in self.grams])[self.used]
+
     def spread(self, rows: Array) -> Array:
         """Rows (k, r) over the merged values as rows (k, size) over all; zero for a value in no query."""
         return np.asarray(np.where(self.classes >= 0, rows[:, self.classes], 0.0))
@@ -141,12 +146,10 @@ class AttributeStrategy:
 
     rows : norm 1: Θ (k, r) below the identity, each column divided by its sum (p-identity). Norm 2: any rows
     whose columns have L2 norm 1 at most.
-    signed : T of ``l1_kernel`` in place of Θ, where rows of any signs are better.
     """
 
     norm: int
     rows: Array
-    signed: Array | None = None
 
     @staticmethod
     def first(norm: int, side: Side) -> AttributeStrategy:
@@ -157,8 +160,6 @@ class AttributeStrategy:
         """The rows (p, r), without those of zeros."""
         if self.norm == 2:
             return self.rows
-        if self.signed is not None:
-            return l1_kernel.strategy(self.signed)
         whole = np.vstack([np.eye(self.rows.shape[1]), self.rows[self.rows.any(axis=1)]])
         return np.asarray(whole / whole.sum(axis=0))
 
@@ -180,21 +181,6 @@ class AttributeStrategy:
         x = x / np.diag(x).max()
         x[np.diag_indices(len(x))] = 1.0
         return replace(self, rows=gram_rows(x, 8 * len(x) * EPS))
-
-    def with_signs(self, side: Side, gram: Array, seed: int, seconds: float) -> AttributeStrategy:
-        """The end of a search among rows of any signs, for some seconds; this one where that is no better."""
-        most, clock = max(1, side.size // 2), Clock(seconds)  # Ctrl-C ends the search as any other work
-        *_, best = l1_kernel.signed_search(
-            gram, most, queries=side.queries, count=None, seed=seed, limit=math.inf, clock=clock
-        )
-        inverse, _ = pseudo_factors(self.matrix())
-        least = np.sum((gram @ inverse) * inverse) * (1.0 - ROUND_SETTLED)
-        return replace(self, signed=best.rows) if best.value < least else self
-
-    def errors(self, side: Side) -> Array:
-        """tr(G (AᵀA)⁻¹) for every product, (products,)."""
-        inverse, _ = pseudo_factors(self.matrix())
-        return np.array([float(np.sum((gram @ inverse) * inverse)) for gram in side.grams])[side.used]
 
 
 STARTS_OF_PRODUCT = 5  # of the search of one product
@@ -236,7 +222,8 @@ def product(
     Parameters
     ----------
     workload : a union of products.
-    norm : 1 for Laplace noise: the factors are p-identities. 2 for Gaussian noise: any strategies.
+    norm : 1 for Laplace noise: the factors are p-identities, or have rows of any signs. 2 for Gaussian
+        noise: any strategies.
     starts : the number of starts; the best end is kept. By default 5, and 1 where products over many
         attributes have more than ``FEW_FACTORS`` factors together.
     seed : of the random numbers.
@@ -262,10 +249,11 @@ def product(
     end = time.monotonic() + min(time_limit, time_left())
     ends = [_factors_from(terms, norm, effort, seed, number, end) for number in range(starts)]
     factors, _ = min(ends, key=lambda end: end[1])
+    matrices = [f.matrix() for f in factors]
     if norm == 1 and effort.signs:
-        factors = _with_signs(terms, factors, seed, end)
-    matrices = [side.spread(f.matrix()) for side, f in zip(terms.sides, factors, strict=True)]
-    return ProductStrategy(tuple(Strategy(matrix, norm) for matrix in matrices))
+        matrices = _with_signs(terms, matrices, seed, end)
+    spread = (side.spread(matrix) for side, matrix in zip(terms.sides, matrices, strict=True))
+    return ProductStrategy(tuple(Strategy(matrix, norm) for matrix in spread))
 
 
 def _factors_from(
@@ -274,7 +262,7 @@ def _factors_from(
     """Rounds over the attributes from a start, by its number, up to the time ``end``; and the error then."""
     rng = np.random.default_rng([seed, number])
     factors = [AttributeStrategy.first(norm, side) for side in terms.sides]
-    errors = [f.errors(side) for f, side in zip(factors, terms.sides, strict=True)]
+    errors = [side.errors(f.matrix()) for f, side in zip(factors, terms.sides, strict=True)]
     if number:  # the first start begins with noise on each value, the others as if some queries cost less
         draws = [rng.uniform(0.1, 1.0, len(side.grams))[side.used] for side in terms.sides]
         errors = [e * draw for e, draw in zip(errors, draws, strict=True)]
@@ -287,7 +275,7 @@ def _factors_from(
                 others = np.prod([e for i, e in enumerate(errors) if i != at], axis=0)
                 gram = side.gram(terms.weights * others)
                 factors[at] = factors[at].improved(side, gram, count, int(rng.integers(2**31)))
-            errors[at] = factors[at].errors(side)
+            errors[at] = side.errors(factors[at].matrix())
         now = float(terms.weights @ np.prod(errors, axis=0))
         is_settled = not now < before * (1.0 - ROUND_SETTLED)
         if is_settled and count > 1:
@@ -296,18 +284,25 @@ def _factors_from(
     return factors, now
 
 
-def _with_signs(
-    terms: UnionTerms, factors: list[AttributeStrategy], seed: int, end: float
-) -> list[AttributeStrategy]:
+def _with_signs(terms: UnionTerms, matrices: list[Array], seed: int, end: float) -> list[Array]:
     """The factors, each with rows of any signs where these are better for the errors of the others."""
-    errors = [f.errors(side) for f, side in zip(factors, terms.sides, strict=True)]
-    better = list(factors)
+    better = list(matrices)
     for at, side in enumerate(terms.sides):
-        seconds = end - time.monotonic()
-        if seconds > 0.0 and 1 < side.size <= MOST_SIGNED:
-            others = np.prod([e for i, e in enumerate(errors) if i != at], axis=0)
-            better[at] = better[at].with_signs(side, side.gram(terms.weights * others), seed, seconds)
-            errors[at] = better[at].errors(side)
+        if (seconds := end - time.monotonic()) > 0.0 and 1 < side.size <= MOST_SIGNED:
+            errors = [one.errors(a) for one, a in zip(terms.sides, better, strict=True)]
+            weights = terms.weights * np.prod(errors[:at] + errors[at + 1 :], axis=0)
+            *_, best = l1_kernel.signed_search(
+                side.gram(weights),
+                max(1, side.size // 2),
+                queries=side.queries,
+                count=None,
+                seed=seed,
+                limit=math.inf,
+                clock=Clock(seconds),  # Ctrl-C ends the search as any other work
+            )
+            signed = l1_kernel.strategy(best.rows)
+            if weights @ side.errors(signed) < weights @ errors[at] * (1.0 - ROUND_SETTLED):
+                better[at] = signed
     return better
 
 

@@ -531,10 +531,11 @@ class Tape:
     def entries(self, expr: Entries) -> int:
         """Add the array of the numbers for all indices."""
         at = entry_indices(expr, self.env)
-        if (whole := together(expr.body, frozenset(at.indices))) is not None:
-            each = [self.inside(at.indices, whole)]
-        else:
-            each = [self.inside(one, expr.body) for one in at.envs]
+        each = (
+            [self.inside(at.indices, whole)]
+            if (whole := together(expr.body, frozenset(at.indices))) is not None
+            else [self.inside(one, expr.body) for one in at.envs]
+        )
 
         def forward(args: Sequence[Any], rounding: float) -> Any:
             out = np.zeros(at.shape)
@@ -543,9 +544,7 @@ class Tape:
 
         def backward(args: Sequence[Any], value: Any, bar: Array, rounding: float) -> Sequence[Any]:
             pulled = bar.flat[at.places]
-            if len(args) > 1:
-                return list(pulled)
-            return [pulled if np.ndim(args[0]) else np.sum(pulled)]
+            return list(pulled) if len(args) > 1 else [pulled if np.ndim(args[0]) else np.sum(pulled)]
 
         return self.add(each, forward, backward)
 

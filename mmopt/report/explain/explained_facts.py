@@ -404,9 +404,7 @@ def line_facts(checked: Checked, line: LineSurvey, places: Places) -> LineFacts:
 
 def _blamed(line: LineSurvey) -> Blamed | None:
     """The fault of a line, as data; None for a line without one."""
-    if line.fault is None:
-        return None
-    return Blamed(line.fault.message, line.fault.where, line.fault.hint)
+    return None if line.fault is None else Blamed(line.fault.message, line.fault.where, line.fault.hint)
 
 
 def repair_words(program: Program) -> tuple[Sentence, ...]:

@@ -4,7 +4,7 @@ Guards template_searches.py.
 """
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,11 @@ from tolerances import RECOMPUTED, ROUNDING
 
 from mmopt import Attribute, Domain, Workload, solve
 from mmopt.driver.templates import UnionTerms, product, union as best_union
-from mmopt.driver.templates.template_searches import shares_of
+from mmopt.driver.templates.template_searches import THOROUGH, shares_of
 from mmopt.errors import OptionError, TooLargeError, UnsuitableError
-from mmopt.solvers import l1_kernel, nuclear
+from mmopt.numerics.arrays import Array
+from mmopt.solvers import Clock, l1_kernel, nuclear
+from mmopt.solvers.p_identity_kernel import SearchState
 from mmopt.strategies.factor_strategies import ProductStrategy, UnionStrategy
 from mmopt.workloads import Product, factors_and_products as f
 
@@ -105,12 +107,31 @@ def test_a_product_has_factors_of_any_signs_where_these_are_better() -> None:
     assert s.total_error(w) <= 35.06 * 42.33
 
 
+def test_rows_of_any_signs_are_for_the_errors_of_the_other_factors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of several products each attribute faces a sum of Gram matrices; p-identity ends at 1666.2."""
+    w = union((1.0, [f.prefix(8), f.total(8)]), (5.0, [f.identity(8), f.prefix(8)]))
+    assert product(w, starts=1).total_error(w) <= 1629.0
+
+    def total(gram: Array, *_: Any, **__: Any) -> Iterator[SearchState]:
+        """The end of a search that claims much, and nearly measures the total alone."""
+        rows = l1_kernel.signed(np.full((1, len(gram)), 1e3), np.ones(len(gram)))
+        yield SearchState(rows, 0.0, 0, (), 0)
+
+    p_identity = product(w, starts=1, effort=THOROUGH).total_error(w)
+    monkeypatch.setattr(l1_kernel, "signed_search", total)
+    assert product(w, starts=1).total_error(w) == p_identity
+
+
 def test_ctrl_c_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its handler stays the caller's: a search that went on with a worse end would be released."""
-    handlers = []
+    """Its handler stays the caller's: a search that went on with a worse end would be released.
+
+    And the time left is that of the kernel.
+    """
+    handlers, limits = [], []
 
     def seen(kernel: Callable[..., Any]) -> Callable[..., Any]:
         def search(*args: Any, **options: Any) -> Any:
+            limits.append(options.get("clock", Clock(0.0)).limit)
             for state in kernel(*args, **options):
                 handlers.append(signal.getsignal(signal.SIGINT))
                 yield state
@@ -121,8 +142,8 @@ def test_ctrl_c_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nuclear, "points", seen(nuclear.points))
     before = signal.getsignal(signal.SIGINT)
     for norm in (1, 2):
-        product(union((1.0, [f.prefix(2), f.prefix(3)])), norm=norm, starts=1)
-        assert handlers and set(handlers) == {before}
+        product(union((1.0, [f.prefix(2), f.prefix(3)])), norm=norm, starts=1, time_limit=1e6)
+        assert max(limits) <= 1e6 and handlers and set(handlers) == {before}
         handlers.clear()
 
 
