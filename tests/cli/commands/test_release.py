@@ -186,7 +186,7 @@ def test_dropped_rows_are_told_to_the_owner_only(run: Any, files: Path, saved: P
         "release", "total.yaml", "people.csv", "--program", "l2_strategy", "--simulate", 1, "--out", "out"
     )
     assert done.status == 0, done
-    assert done.err.endswith("alone: 1 of 3 rows in the table are counted, 2 dropped (2 by 'sex')\n")
+    assert done.err.endswith("publish: 1 of 3 rows in the table are counted, 2 dropped (2 by 'sex')\n")
     assert "dropped" not in (files / "out" / MANIFEST_FILE).read_text(encoding="utf-8")
 
 
