@@ -101,7 +101,7 @@ def atoms_page() -> str:
         "# The atoms",
         "",
         "Every function and operator of the language. *Curvature* lists what an atom keeps: of arguments of "
-        "these curvatures, and of any narrower ones (something affine is convex too), the value is curved as "
+        "these curvatures, and of any narrower ones (an affine expression is also convex), the value is curved as "
         "said. In all other cases a program is refused, with the place. *⪯* marks a matrix that is curved as "
         "a whole, in the order of psd matrices. An argument of which no sign is said may have any.",
         "",

@@ -641,7 +641,7 @@ NORMS = (
         degrees=(1,),
         equivariance="soft",
         rule=lambda a: replace(
-            rules.reduction(CONCAVE, "a geometric mean of what is not concave")(a), sign=1
+            rules.reduction(CONCAVE, "a geometric mean of an expression that is not concave")(a), sign=1
         ),
         numpy=lambda a: np.exp(np.mean(np.log(a))),
         about="Geometric mean of n entries >= 0, the n-th root of their product; concave and increasing.",
@@ -661,7 +661,9 @@ NORMS = (
         name="sum_largest",
         arity=2,
         degrees=(1, 0),
-        rule=rules.of_largest(rules.reduction(CONVEX, "a sum of the largest of what is not convex")),
+        rule=rules.of_largest(
+            rules.reduction(CONVEX, "a sum of the largest of an expression that is not convex")
+        ),
         numpy=lambda a, k: np.sum(a * float_functions.shares_of_largest(a, k)),
         about="sum_largest(x, k): sum of the k largest entries, or of all; sum_smallest(x, k) is concave.",
         example="minimize sum_largest(W @ x, 2) where sum(x) >= 1; x >= -1",

@@ -218,37 +218,37 @@ def _rule(expr: Expr, inferred: Type, parts: Sequence[Type], roles: Mapping[str,
     if inferred.is_constant:
         return "contains no variable"
     if inferred.is_broken:
-        broken = any(p.is_broken for p in parts)
-        return "a part of it is neither by the rules" if broken else inferred.why
+        return "a part of it is neither by the rules" if any(p.is_broken for p in parts) else inferred.why
     if isinstance(expr, Index):
-        return f"entries of something {inferred.curvature.value}"
+        article = "an" if inferred.curvature.is_affine else "a"
+        return f"entries of {article} {inferred.curvature.value} expression"
     if inferred.curvature.is_affine:
         return _affine(expr)
-    assert isinstance(expr, Apply)  # blocks of something curved are neither convex nor concave
+    assert isinstance(expr, Apply)  # blocks of curved expressions are neither convex nor concave
     return _curved(expr, inferred, parts, scope)
 
 
 def _affine(expr: Expr) -> str:
-    """The rule of something affine."""
+    """The rule of an affine expression."""
     match expr:
         case Block():
-            return "put together from affine blocks"
+            return "a matrix of affine blocks"
         case Apply(atom="add" | "sub"):
             return "a sum of affine parts"
         case Apply(atom="mul" | "matmul" | "div"):
-            return "something affine times constants"
+            return "an affine expression times constants"
     return f"{_name_in_words(expr)} is linear" if isinstance(expr, Apply) else ""
 
 
 def _curved(expr: Apply, inferred: Type, parts: Sequence[Type], scope: Scope) -> str:
-    """The rule of something convex or concave: from what the atom is of an affine argument."""
+    """The rule of a convex or concave expression, by the curvature of its atom in an affine argument."""
     curved = f"{inferred.curvature.value}{f' {ORDER}' if inferred.loewner else ''}"
     # The argument that the rule is about: the first that is curved, or else the first that is chosen.
     ranks = [(not p.curvature.is_affine) + (not p.is_constant) for p in parts]
     inner = parts[at := ranks.index(max(ranks))]
     kinds = [p.curvature.value for p in parts]
     if expr.atom == "sub":
-        return f"something {kinds[0]} less something {kinds[1]}"
+        return f"{kinds[0]} minus {kinds[1]}"
     if expr.atom == "add":
         return f"a sum of {' and '.join(dict.fromkeys(kinds))} parts"
     if expr.atom == "matmul" and inner.loewner:

@@ -185,7 +185,7 @@ def test_a_trace_in_place_of_the_tables_and_beside_the_figures(run: Any, files: 
     assert found["trace"]["name"] == found["program"] and "objective" in found
     done = run("solve", files / "total.yaml", "--trace-page", files / "t.html")
     page = (files / "t.html").read_text(encoding="utf-8")
-    assert done.out.startswith("program ") and "<b>judge</b>" in page
+    assert done.out.startswith("program ") and "<b>evaluation</b>" in page
 
 
 def test_a_trace_without_a_solution_ends_in_the_error(
