@@ -189,7 +189,7 @@ def test_what_names_no_person_is_refused(subtests: pytest.Subtests) -> None:
             {"unit": unit(1), "weight": "n"},
             "unit has the column 'person' of persons, and data the weight 'n': the rows of a line are not "
             "told apart\n  use the table before it was aggregated, or 'unit: {rows: k}' where nobody has "
-            "more; of a survey's rows, one a line, leave the weight out",
+            "more; of a survey's rows, one per line, leave the weight out",
         ),
         (
             {"unit": {"rows": 1}},

@@ -51,7 +51,7 @@ T = TypeVar("T")
 # name -> its meaning. The binder computes them.
 SOURCES: Mapping[str, str] = MappingProxyType(
     {
-        "workload.matrix": "the queries, one a row, scaled by the square root of their weight",
+        "workload.matrix": "the queries, one per row, scaled by the square root of their weight",
         "workload.root": "R with RᵀR the workload Gram: the queries up to rotation",
         "workload.gram": "WᵀW",
         "workload.weights": "a weight per query",
