@@ -79,7 +79,7 @@ class Checked:
 
 
 @cache
-@time_not_counted("the shipped programs, to compare with")
+@time_not_counted("the shipped programs, for comparison")
 def shipped(name: str) -> Checked:
     """A shipped program by name, read and checked once: its file is part of the package."""
     return check(Program.load(name))
