@@ -336,7 +336,7 @@ LARGE, SPARSE = 4096, 0.1  # entries of a matrix that may be sparse; the share o
 
 
 def sparse_constant(cp: Any, a: Any) -> Any:
-    """A factor of a product as cvxpy is to have it: a large matrix of few entries as a sparse one."""
+    """A factor of a product in cvxpy's form: a large matrix with few nonzeros as a sparse one."""
     value = a.value if isinstance(a, cp.Constant) else a
     is_large = isinstance(value, np.ndarray) and value.ndim == 2 and value.size >= LARGE
     if not is_large or np.count_nonzero(value) > SPARSE * value.size:

@@ -318,7 +318,7 @@ PREPARING = (
         degrees=(0, 0),
         rule=rules.groups("consecutive"),
         numpy=float_functions.consecutive,
-        about="Groups of so many consecutive entries of a vector, one per row: 1 where an entry belongs to it.",
+        about="Groups of so many consecutive entries of a vector, one per row: 1 where an entry is in it.",
         example="minimize norm(y) where F @ y >= 1 with F: matrix[p, m] = consecutive(w, 2)",
         latex=PrintedForm(r"\operatorname{{consecutive}}\left({0};\,{1}\right)"),
         plain=PrintedForm("consecutive({0}, {1})"),

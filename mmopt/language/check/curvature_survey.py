@@ -41,8 +41,9 @@ class TypedNode:
     """An expression, its type, the rule that gives its curvature in words, and its parts.
 
     A product of several factors is one node, and so is the trace of a product whose curvature only the
-    trace has; then the factors are the parts. Indices, exponents and sizes are no parts. ``same``: an earlier
-    node of the line with an equal expression, which has the parts; no leaf, and nothing with one leaf below.
+    trace has; then the factors are the parts. Indices, exponents and sizes are not parts. ``same``: an
+    earlier node of the same constraint (or objective) with an equal expression, which has the parts; never a
+    leaf, nor a node with only one leaf below.
     """
 
     expr: Expr
@@ -53,7 +54,7 @@ class TypedNode:
 
     @property
     def is_worth_naming(self) -> bool:
-        """Whether later nodes refer to it: not to what is neither, where the part to blame may be inside."""
+        """Whether later nodes refer to it; not if its curvature is lost, as the cause may be inside."""
         is_small = len(self.parts) < 2 and not any(part.parts or part.same for part in self.parts)
         return not is_small and not self.type.is_broken
 
@@ -69,7 +70,7 @@ class LineSurvey:
     """The objective (``constraint`` is None) or a constraint: its sides, and the curvature that each needs.
 
     ``fault`` is the error that the check would raise, and ``blamed`` the node that it points at.
-    ``left_out``: why the sides have no parts here, in words.
+    ``left_out``: the reason why the sides have no parts here, in words.
     """
 
     constraint: Constraint | None
@@ -86,7 +87,7 @@ class LineSurvey:
 
 @dataclass(frozen=True)
 class Survey:
-    """A program whose names and shapes fit, and its lines in order."""
+    """A program whose names and shapes fit, with its objective and constraints in order."""
 
     checked: Checked
     lines: tuple[LineSurvey, ...]
@@ -95,8 +96,8 @@ class Survey:
 def survey(program: Program) -> Survey:
     """The types of every node of the objective and the constraints.
 
-    Raises :class:`~mmopt.errors.ProgramError` for names and shapes that do not fit, not for a line of
-    the wrong curvature.
+    Raises :class:`~mmopt.errors.ProgramError` for names and shapes that do not fit, not for a
+    constraint of the wrong curvature.
     """
     faults: dict[str, ProgramError] = {}
     checked = check(program, faults)
