@@ -103,7 +103,7 @@ def atoms_page() -> str:
         "Every function and operator of the language. *Curvature* lists curvatures of the arguments and the "
         "resulting curvature of the value. It also applies to narrower curvatures (an affine expression is "
         "also convex). In all other cases a program is refused, with the place. *⪯* marks a matrix that is "
-        "curved as a whole, in the order of psd matrices. An argument without a stated sign may have any sign.",
+        "curved as a whole, in the order of psd matrices. An argument without a stated sign may have any.",
         "",
         "The examples are whole programs, solved when this page was made, for three cumulative counts:",
         "",
