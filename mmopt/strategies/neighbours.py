@@ -42,7 +42,7 @@ _FORMS = "'add-remove', 'replace-one', {'rows': k} or {'participation': {'separa
 
 _OF_EACH = " of each "  # between a number of rows and the column that names the person
 
-_UNCHECKED = "it is not checked that nobody has more"  # in what ``words`` say of a person's rows
+_UNCHECKED = "that nobody has more is assumed, not checked"  # in what ``words`` say of a person's rows
 
 
 class _Row(NamedTuple):
