@@ -100,10 +100,10 @@ def atoms_page() -> str:
     lines = [
         "# The atoms",
         "",
-        "Every function and operator of the language. *Curvature* lists what an atom keeps: of arguments of "
-        "these curvatures, and of any narrower ones (something affine is convex too), the value is curved as "
-        "said. In all other cases a program is refused, with the place. *⪯* marks a matrix that is curved as "
-        "a whole, in the order of psd matrices. An argument of which no sign is said may have any.",
+        "Every function and operator of the language. *Curvature* lists curvatures of the arguments and the "
+        "resulting curvature of the value. It also applies to narrower curvatures (an affine expression is "
+        "also convex). In all other cases a program is refused, with the place. *⪯* marks a matrix that is "
+        "curved as a whole, in the order of psd matrices. An argument without a stated sign may have any.",
         "",
         "The examples are whole programs, solved when this page was made, for three cumulative counts:",
         "",

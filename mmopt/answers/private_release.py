@@ -100,7 +100,7 @@ def confidential_words(rows: DataVector | MarginalCounts, plan: Plan, part: Part
     kept = int((rows.counts if isinstance(rows, DataVector) else rows.of(())).sum())
     by = ", ".join(f"{count:,} by '{name}'" for name, count in rows.dropped.items() if count)
     return (
-        f"confidential, for you alone: {kept:,} of {rows.rows:,} rows in the "
+        f"confidential, do not publish: {kept:,} of {rows.rows:,} rows in the "
         f"{'table' if part is None else 'part'} are counted, "
         + (f"{rows.rows - kept - rows.beyond:,} dropped ({by})" if by else "none dropped")
         + (

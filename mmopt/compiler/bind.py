@@ -228,7 +228,7 @@ def is_shipped(checked: Checked, *, meaning: bool = False) -> bool:
 
 
 @cache
-@time_not_counted("the shipped programs, to compare with")
+@time_not_counted("the shipped programs, for comparison")
 def _shipped_forms(meaning: bool) -> frozenset[Any]:
     """The ``_form`` of every shipped program."""
     return frozenset(_form(Program.load(name), meaning) for name in program_names())

@@ -241,7 +241,7 @@ def _require_product(expr: Expr, scope: Scope, others: frozenset[str]) -> None:
         _require(not atom.unitless and atom.equivariance not in _NO_PRODUCT, f"'{expr.atom}'")
         _require(
             atom.equivariance != "extreme" or infer(expr.args[0], scope).sign > 0,
-            f"'{expr.atom}' of what may be negative",
+            f"'{expr.atom}' of an expression that may be negative",
         )
         if expr.atom == "pow":
             inner = inner[:1]  # the exponent is the same number in every factor

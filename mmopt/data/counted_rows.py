@@ -129,14 +129,15 @@ def refuse_weights(
     if wrong:
         raise DataError(
             f"{table}: column '{name}' is the weight of each line, a whole number from 0 to {MAX_ROWS}; "
-            f"found (confidential, for you alone) {', '.join(wrong)}",
+            f"found (confidential, do not publish) {', '.join(wrong)}",
             hint="correct the table, or leave such lines out of it"
             + "; weights of a survey count no rows, and weighted totals are not released: leave the weight "
             "out, and each line is a row" * wrong[-1].endswith(_FAULTS[-1]),
         )
     if int(rows.sum()) > MAX_ROWS:
         raise DataError(
-            f"{table}: the lines stand for more rows than the limit, {MAX_ROWS} (confidential, for you alone)"
+            f"{table}: the weights add up to more rows than the limit, {MAX_ROWS} (confidential, do not "
+            "publish)"
         )
 
 
@@ -276,7 +277,7 @@ def refuse_rows(
     if unit is not None and nobody:
         raise DataError(
             f"{path}: column '{unit.column}' says whose a row is, and is missing (NULL, blank or in null) in "
-            f"{counted(nobody, 'row')} (confidential, for you alone)",
+            f"{counted(nobody, 'row')} (confidential, do not publish)",
             hint="leave such rows out of the table, or say whose they are",
         )
     refused: list[str] = []
@@ -315,7 +316,7 @@ def refuse_rows(
             "them in a new cell"
         )
         raise DataError(
-            f"{path}: rows without a cell, of {total} (confidential, for you alone):" + "".join(refused),
+            f"{path}: rows without a cell, of {total} (confidential, do not publish):" + "".join(refused),
             hint=wrong
             + (
                 way

@@ -450,7 +450,7 @@ def counting_words(rows: int | None, unit: Neighbours | None, is_remote: bool = 
         else (0.4, 0.0, "")
     )
     return (
-        f"{'each million rows' if rows is None else f'{rows:,} rows (confidential, for you alone)'}: "
+        f"{'each million rows' if rows is None else f'{rows:,} rows (confidential, do not publish)'}: "
         f"about {math.ceil(seconds * (rows or 1e6) / 1e6):,} s, in about {0.35 + gigabytes:.1f} GB of memory"
         f"{more}"
     )

@@ -113,7 +113,7 @@ def dictionary_columns(data: Mapping[Any, Any]) -> InMemory:
         (one, first), (other, second) = list(lengths.items())[:2]
         raise DataError(
             f"{DICTIONARY}: column '{first}' has {counted(one, 'value')}, column '{second}' {other} "
-            "(confidential, for you alone)"
+            "(confidential, do not publish)"
         )
     names = tuple(data)
 
@@ -671,7 +671,7 @@ def _places(
                     f"{table}: no column '{column}' ({purpose}), and the first line reads like a row",
                     hint="add a line of names above it",
                 )
-            mark = " (confidential, for you alone, if its first line is a row)" if may_be_row else ""
+            mark = " (confidential, do not publish: its first line may be a row)" if may_be_row else ""
             listed = f"the table has{mark}: {', '.join(names[:40])}{', …' if len(names) > 40 else ''}"
             hint = f"{near}\n  {listed}" if near and not near.startswith("known") else listed
             raise DataError(f"{table}: no column '{column}' ({purpose})", hint=hint)

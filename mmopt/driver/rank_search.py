@@ -163,15 +163,15 @@ def most_solves(instance: Instance, limits: Mapping[str, Any]) -> int:
 
 
 IN_ROUNDS = (
-    "objective: of the repaired point; penalty, residual and eigenvalues: of Z in the units of the solve; "
-    "D: in round 1 {}, in start 0 none, then the projector of the round before"
+    "objective: of the repaired point; penalty, residual and eigenvalues: of Z, as scaled for the solver; "
+    "D: in round 1 {}, in start 0 none, then the projector of the previous round"
 )
 RANK_STARTS = 10
 LARGER = 3.0  # times the first weight: every second start begins so, as one alone may end near singular ones
 HALVED = 0.5  # where the residual does not fall below this part of the one before, the weight grows
 # The tolerance of a solver in a round. SCS tests 1e-5 of it, Clarabel 1e-2, the others all of it.
 ACCURACY = {"interior point": 1e-7, "first order": 1e-2}
-IDENTITY = "by the identity, which no round betters"
+IDENTITY = "by the identity, which no round improves on"
 NO_BETTER = ("no round of the search is better than measuring every cell (the identity), which this is",)
 # Predicted seconds beyond which a search is refused without a time limit.
 PATIENCE = 600.0

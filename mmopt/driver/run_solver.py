@@ -279,7 +279,11 @@ class Best:
         )
         proof = " to prove that they hold" * (self.missed <= FEASIBLE)
         moved = f" and moved inside the constraints{proof}" if self.is_inside else near
-        return "by the program's 'repair'" if self.instance.program.repair else f"made as declared{moved}"
+        return (
+            "by the program's 'repair'"
+            if self.instance.program.repair
+            else f"made to fit the declared types{moved}"
+        )
 
     def stop(self, options: Options, clock: Clock, is_over: bool | None = None) -> Stop | None:
         """The reason for the end: the gap is reached, Ctrl-C, or the time is over; None for another one.
@@ -380,7 +384,7 @@ def least_gap(instance: Instance, objective: float, bounds: Best | Ending) -> fl
 SECONDS_TO_ANNOUNCE = 60.0
 SMALL_MISS = 1e-3  # of the size of a line's terms: more may be terms next to nothing
 BASELINE_SECONDS = 0.5  # after which no further baseline is offered
-DERIVE = {"stage": "derive", "name": "a bound off the lines"}
+DERIVE = {"stage": "derive", "name": "a bound from the constraints"}
 SHARPER = 1e-2  # part of the tolerance that a run is asked for where its bound is derived
 SECONDS_BETWEEN = 0.1  # between two reports of a kernel's own count
 
@@ -470,7 +474,7 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
     if stop == Stop.REACHED:
         best.settle()
         point = best.feasible_point or point
-    by = f"by the baseline {baseline_name}" if baseline_name else "by a point of a diagnosis"
+    by = f"by the baseline {baseline_name}" if baseline_name else "by a point found by the diagnosis"
     best.stages += [{"stage": "replaced", "name": by}] * (bool(baseline_name) or is_diagnosed)
     remarks = {
         f"the point of {row.name} violates constraints: the nearest feasible point found costs "
@@ -521,9 +525,7 @@ def solver_stage(
         **(
             {"gets": "", **clock.handed}
             if isinstance(row, SolverRow)
-            else {
-                "takes": f"the constraints unchanged, no cones: those of {row.program}; {row.kernel.method}"
-            }
+            else {"takes": f"the constraints of {row.program} unchanged, not as cones; {row.kernel.method}"}
         ),
         **{f"{name} took": seconds for name, seconds in (seconds_of or {}).items()},
         **({"solving by its own clock took": clock.solving} if clock.solving else {}),

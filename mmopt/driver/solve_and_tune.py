@@ -188,7 +188,7 @@ def solve(
         with blas_threads(plan.largest, threads) if plan.split else nullcontext():
             solution = solve_task(Task(plan, row, overrides, report, point, derive))
             loading: Sequence[Stage] = [
-                {"stage": "loading", "name": f"{what}, once in a process", "seconds": seconds}
+                {"stage": "loading", "name": f"{what}, once per process", "seconds": seconds}
                 for what, total_seconds in LOADED.items()
                 if (seconds := total_seconds - loaded.get(what, 0.0)) >= 1e-3
             ]

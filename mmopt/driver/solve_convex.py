@@ -84,7 +84,7 @@ BETTER, MOST_ROUNDS = 1e-7, 4
 SECONDS_OF_ANOTHER = 1.0  # for a solver of another method, where the first gives no feasible point
 NEAR_THE_GAP = 100.0  # times the tolerance: at a larger gap a solver of lower precision is no help
 SECONDS_NEAR_THE_GAP = 1.0  # that it may take there; if the first took longer, as long as that
-LIFTED_POINT = "as a point of the whole, repaired and judged again, with the rounding of its own sums"
+LIFTED_POINT = "repaired and evaluated again as one point, with the rounding errors of its own sums"
 SECONDS_UNASKED = 60.0  # the longest forecast at which a slower way is taken unasked
 UNREDUCED = "solve it as it is with reduce=False (--no-reduce)"
 
@@ -213,7 +213,7 @@ def _solve_whole(task: Task) -> Solution:
         )
         if better is None:
             break
-        by: Stage = {"stage": "replaced", "name": "by a point of a problem for a bound"}
+        by: Stage = {"stage": "replaced", "name": "by a point found while deriving a bound"}
         point, best = better
         best.stages = [*ending.stages, {**by, "objective": point.objective}]
         ending = replace(ending, **best.scored(point))

@@ -212,7 +212,7 @@ def _multipliers(lines: LineBounds, point: Point, clock: Clock) -> Iterator[tupl
 def lines_at_no_slack(elastic: Instance, values: Mapping[str, Array], most: float = 0.0) -> LineBounds:
     """Bounds from the lines near a point, at no slack; the ranges of variables up to a slack of ``most``."""
     lines = line_bounds(elastic, values, most)
-    missed = f" missed by up to {most:.3g} of their constant side, or by {most:.3g} where none is" * (
+    missed = f" relaxed by up to {most:.3g} of their constant side, or by {most:.3g} without one" * (
         most > 0.0
     )
     return replace(lines, level=np.inf, ranges={**lines.ranges, SLACK.id: NO_SLACK}, missed=missed)

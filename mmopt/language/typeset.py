@@ -458,7 +458,7 @@ def typeset_latex(program: Program | Checked) -> str:
 
 
 def program_lines(program: Program | Checked, style: Style) -> Sequence[tuple[str, str, Sentence]]:
-    """Every line as (label of the first line of a section, formula, words after it).
+    """Every statement as (label of its section, if it is the first there, formula, words after it).
 
     Raises :class:`~mmopt.errors.ProgramError` when the program does not check.
     """

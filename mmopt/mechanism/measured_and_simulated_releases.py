@@ -242,7 +242,7 @@ def _checked_tables(plan: Plan, tables: CountedTables) -> CountedTables:
             names = ", ".join(f"'{plan.workload.domain.names[i]}'" for i in attributes)
             raise DataError(
                 f"the table of counts by {names} has shape {table.shape} and {int(table.sum())} rows, "
-                f"expected {sizes} and {rows} (confidential, for you alone)"
+                f"expected {sizes} and {rows} (confidential, do not publish)"
             )
     return tables
 
@@ -266,12 +266,12 @@ def checked_counts(x: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
         )
     if (negative := np.flatnonzero(counts < 0)).size:
         raise DataError(
-            f"cell {negative[0]} of the data vector is {int(counts[negative[0]])} (confidential, for you "
-            "alone), expected 0 or above"
+            f"cell {negative[0]} of the data vector is {int(counts[negative[0]])} (confidential, do not "
+            "publish), expected 0 or above"
         )
     if sum(int(v) for v in counts) > MAX_ROWS:
         raise DataError(
-            f"the data vector counts more rows than the limit, {MAX_ROWS} (confidential, for you alone)"
+            f"the data vector counts more rows than the limit, {MAX_ROWS} (confidential, do not publish)"
         )
     return counts.astype(np.int64)
 

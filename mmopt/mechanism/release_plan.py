@@ -149,7 +149,7 @@ class Plan(Tabular):
         """The privacy that was allowed, in words."""
         if self.privacy is None:
             return "set by the targets (max_variance)"
-        return f"{self.privacy}{'; less is used, as the targets ask' * self.absolute}"
+        return f"{self.privacy}{'; the targets need less' * self.absolute}"
 
     @property
     def warning(self) -> str:
@@ -208,7 +208,7 @@ class Plan(Tabular):
 
     @property
     def noise(self) -> float:
-        """Noise scale on the unrounded strategy: 1 is the unit noise that targets refer to."""
+        """Noise scale on the unrounded strategy: 1 is the scale that targets refer to."""
         return math.ldexp(self.scale, -self.integer.bits)
 
     @property

@@ -1,8 +1,8 @@
-"""The way of one program from its text to its answer, as a tree to show, with sizes and seconds.
+"""The path of one program from its text to its answer, as a tree to show, with sizes and seconds.
 
-The text; its lines with curvature and rule; the workload's numbers; reductions; the stages of the solve:
-solvers with scaling and cones, points, rounds of a search, repair; the judge. All of it is read off the
-solution and what ``explain`` knows: nothing is solved here.
+The text; its constraints with curvature and rule; the data; reductions; the stages of the solve: solvers
+with scaling and cones, points, rounds of a search, repair; the evaluation. All of it is read off the solution
+and what ``explain`` knows: nothing is solved here.
 """
 
 from collections import Counter
@@ -46,7 +46,7 @@ from mmopt.workloads import Workload
 
 __all__ = ["Trace", "trace", "trace_to_failure"]
 
-# Rows of a solution that the judge computes, whatever a solver says.
+# Rows of a solution that the evaluation computes, whatever a solver says.
 JUDGED = (
     *("objective", "bound", "derived bound", "gap", "total error", "error bound", "error gap"),
     *("sensitivity", "privacy cost", "warning"),
@@ -56,18 +56,26 @@ FIGURES = (  # the same as numbers, with how each is known
     *("gap", "gap_grade", "error", "error_grade", "error_bound", "error_bound_grade"),
     *("error_gap", "error_gap_grade", "sensitivity", "privacy_cost"),
 )
-SCALES = {"queries": "the norm of W / √n", "targets": "a privacy cost near 1"}
+WORDS = {  # for keys of a saved solution: its scales and the figures of its stages
+    "queries": "the norm of W / √n",
+    "targets": "a privacy cost near 1",
+    "missed before": "violation before",
+    "missed after": "violation after",
+    "it says": "solver status",
+    "takes": "gets",
+    "solving by its own clock took": "solving took, by the solver's clock,",
+}
 UNNAMED = ("stage", "name", "seconds", "certified")  # of a stage, what is no line below it
 SIZES_OF_RESIDUAL, ENDS = (
     ("residual's norm", "its largest entry"),
     ("range from", "to"),
 )  # where entries are shown
 ENTRIES_SHOWN = 16  # of eigenvalues or of a direction; of more the first and the last
-NO_OBJECTIVE = "no objective: no repaired point is feasible and has the error that it says"
+NO_OBJECTIVE = "no objective: no repaired point is feasible with the error that it states"
 ROUNDS_SHOWN = (3, 2)  # of the best start, the first and the last
-MISSED = (
-    f" (missed: of the size of a line's terms, where up to {FEASIBLE:.0e} counts as kept, or, where they are "
-    "next to nothing, how far the point was moved; moved: in the Frobenius norm, of the variable's)"
+VIOLATION = (
+    f" (violation: relative to the terms of the constraint, where up to {FEASIBLE:.0e} counts as satisfied; "
+    "where these are near zero, how far the point was moved; change: in the Frobenius norm)"
 )
 ONE_CELL = Workload.from_matrix([[1.0]])  # of a program that is solved for no workload
 
@@ -130,7 +138,7 @@ def trace(solution: Solution, workload: "WorkloadLike | None" = None) -> Trace:
     figures = {name: value for name, value in s.summary().items() if name in FIGURES}
     judged = tuple(_judged(name, text, figures, s, queries) for name, text in s.rows() if name in JUDGED)
     judge = Trace(
-        "judge", "the text at the repaired point", rows.get("figures", {}).get("seconds"), judged, figures
+        "evaluation", "at the repaired point", rows.get("figures", {}).get("seconds"), judged, figures
     )
     if s.template:
         return Trace(f"template {s.template}", "no program", s.seconds["total"], (judge,))
@@ -152,18 +160,18 @@ def trace(solution: Solution, workload: "WorkloadLike | None" = None) -> Trace:
 
 
 def _left_out(steps: Sequence[Solution], count: int) -> Trace:
-    """Steps without a way of their own here: how many solves of which programs, and their seconds."""
+    """Steps that are not shown: how many solves of which programs, and their seconds."""
     solves = ", ".join(
         f"{number:,} of {program}" for program, number in Counter(s.program for s in steps).items()
     )
-    words = f"{count:,} solves in all, the last of each step shown below, these left out: {solves}"
+    words = f"{count:,} solves; the last of each step is shown below; not shown: {solves}"
     return Trace("steps", words, sum(s.seconds["total"] for s in steps), facts={"left out": len(steps)})
 
 
 def trace_to_failure(
     program: str | Program, workload: Workload | None, givens: Mapping[str, Any] | None, error: Error
 ) -> Trace:
-    """The way from the text to what a solver would get, as far as it goes, and the error.
+    """The path from the text to what a solver would get, as far as it goes, and the error.
 
     Of a program that cannot be read or whose names and shapes do not fit, the error alone.
     """
@@ -174,7 +182,7 @@ def trace_to_failure(
             _entries(f"{what} {name}", y)
             for what, values in (
                 ("multiplier", no_point.multipliers),
-                ("a near point's", no_point.near),
+                ("nearby point", no_point.near),
                 ("direction of", no_point.direction),
             )
             for name, y in values.items()
@@ -225,9 +233,9 @@ def _before_solving(
     yield Trace("text", "; ".join(filter(None, [size, facts.cite])), nodes=tuple(statements))
     yield Trace(
         "checked",
-        "before any number is known"
+        "before any data are known"
         if facts.lines
-        else "no constraints of its own: those of its steps are checked",
+        else "a procedure: the constraints of its steps are checked",
         rows.get("check", {}).get("seconds"),
         tuple(_lines(gets, facts)),
         {"lines": len(facts.lines), **_surveyed(*(side for line in facts.lines for side in line.sides))},
@@ -245,25 +253,25 @@ def _before_solving(
     by = tuple(Trace("by", line) for line in reductions)
     plan = {"seconds": None, **rows.get("plan", {})}
     sizes = {"reductions": len(by), **{name: value for name, value in plan.items() if name not in UNNAMED}}
-    yield Trace("reduced", "" if by else "nothing", plan["seconds"], by, sizes)
+    yield Trace("reductions", "" if by else "none", plan["seconds"], by, sizes)
 
 
 def _lines(gets: str, facts: Facts) -> Iterator[Trace]:
-    """Each line with the curvature of its sides and the rule; where a solver got them the cones of each line
-    and of what is chosen.
+    """Each constraint with the curvature of its sides and the rule; where a solver got them, the cones of
+    each constraint and variable.
     """
     handed = {h.name: h.how for h in facts.compiled.handed} if facts.compiled and gets else {}
     for line in facts.lines:
         sides = [_node(side) for side in line.sides]
         # Another solver than the one that is explained may have got the objective in cones.
         cones = [
-            Trace("handed over", words)
+            Trace("solver gets", words)
             for words in map(plain_words, handed.pop(line.name, ()))
             if not words.startswith(QUADRATIC) or "quadratic" in gets
         ]
         yield Trace(line.name, line.formula.plain, None, (*sides, *cones))
     for name, how in handed.items():  # what is chosen
-        yield Trace(name, "variable", nodes=tuple(Trace("handed over", plain_words(words)) for words in how))
+        yield Trace(name, "variable", nodes=tuple(Trace("solver gets", plain_words(words)) for words in how))
 
 
 def _node(node: NodeFacts, depth: int = 4) -> Trace:
@@ -272,7 +280,7 @@ def _node(node: NodeFacts, depth: int = 4) -> Trace:
     below = [_node(part, depth - 1) for part in parts] if depth else [Trace("…")] * bool(parts)
     words = ", ".join(filter(None, (node.shape, node.sign, node.rule)))
     return Trace(
-        "to blame: " * node.blamed + node.curvature + " ⪯" * bool(node.order),
+        "cause: " * node.blamed + node.curvature + " ⪯" * bool(node.order),
         f"{node.formula.plain}   {words}",
         None,
         tuple(below),
@@ -295,7 +303,7 @@ def _surveyed(*sides: NodeFacts) -> dict[str, Any]:
 def _judged(
     name: str, text: str, figures: Mapping[str, Any], solution: Solution, queries: Workload | None
 ) -> Trace:
-    """A row of the judge with its figure; below a bound what it was computed from, below a gap what it is."""
+    """A figure of the evaluation; below a bound what it was computed from, below a gap its formula."""
     key = {"total error": "error"}.get(name, name.replace(" ", "_"))
     facts = {one: value for one, value in figures.items() if one in (key, f"{key}_grade")}
     # One in factors is the product of theirs, each with multipliers of its own.
@@ -311,9 +319,9 @@ def _judged(
         worse, better = ("objective", "bound") if solution.sense == "minimize" else ("bound", "objective")
         ratio = f"{worse} - {better}" if solution.is_logarithmic else f"{worse} / {better} - 1"
         of_each = ", of each step" * bool(solution.steps and not solution.is_in_factors)
-        asked_for = Trace("asked for", f"{finite(solution.options.get('tolerance'))}{of_each}")
+        requested = Trace("requested", f"{finite(solution.options.get('tolerance'))}{of_each}")
         kind = "" if solution.is_logarithmic else solution.kind_of_gap
-        below = [Trace("is", f"{kind or ratio}, rounded up"), asked_for]
+        below = [Trace("formula", f"{kind or ratio}, rounded up"), requested]
     below += _multipliers(solution, facts[key]) if is_bound else ()
     return Trace(name, text, None, tuple(below), facts)
 
@@ -359,7 +367,7 @@ def _multipliers(solution: Solution, bound: float) -> Iterator[Trace]:
     if is_derived:
         yield Trace(
             "multipliers",
-            "as the bound uses them: the solver's, which explain shows, may differ a little"
+            "as used in the bound; those of the solver, which explain shows, may differ slightly"
             if any(y.any() for y in derived.values())
             else "all zero: ranges of the variables alone prove the bound",
         )
@@ -397,7 +405,7 @@ def _entries(name: str, value: Value) -> Trace:
 def _stages(stages: Sequence[Mapping[str, Any]], solution: Solution | None = None) -> Iterator[Trace]:
     """Every solver with what it got, every point, round and repair, in their order."""
     scales = ", ".join(
-        f"{name} ÷ {figure(value, 3)} ({SCALES[name]})"
+        f"{name} ÷ {figure(value, 3)} ({WORDS[name]})"
         for name, value in (solution.scaling if solution else {}).items()
         if value != 1.0
     )
@@ -407,7 +415,7 @@ def _stages(stages: Sequence[Mapping[str, Any]], solution: Solution | None = Non
             facts: dict[str, Any] = {name: finite(value) for name, value in row.items()}
             handed = {name[5:]: value for name, value in facts.items() if name.startswith("gets ")}
             shown = {
-                name: _shown(name, value)
+                WORDS.get(name, name.replace(" moved by part", ": relative change")): _shown(name, value)
                 for name, value in facts.items()
                 if name not in UNNAMED and name[5:] not in handed
             }
@@ -416,7 +424,7 @@ def _stages(stages: Sequence[Mapping[str, Any]], solution: Solution | None = Non
             scaled = {"scaling": scales} if stage == "solver" and scales else {}
             named = [facts["name"]] if "name" in facts else []
             words = ", ".join([*named, *(f"{name} {text}" for name, text in above.items())])
-            words += MISSED * (stage == "repair" and row is first_repair)
+            words += VIOLATION * (stage == "repair" and row is first_repair)
             nodes = (
                 *(
                     Trace(*pair, facts=handed if pair[0] == "gets" else {})
@@ -437,8 +445,8 @@ def _rounds(solution: Solution) -> Iterator[Trace]:
     ]
     for rows, value in zip(starts, reached, strict=True):
         below = [_round(row) for row in rows]
-        best = f"objective {figure(sign * value)} at best" if abs(value) < np.inf else NO_OBJECTIVE
-        words = f"{counted(len(rows), 'round')}, {best}; the last: {below[-1].words}"
+        best = f"best objective {figure(sign * value)}" if abs(value) < np.inf else NO_OBJECTIVE
+        words = f"{counted(len(rows), 'round')}, {best}; last: {below[-1].words}"
         if len(rows) > sum(ROUNDS_SHOWN):
             below[ROUNDS_SHOWN[0] : -ROUNDS_SHOWN[1]] = [Trace("…", f"{len(rows) - sum(ROUNDS_SHOWN)} more")]
         shown = tuple(below) * (value == min(reached))
@@ -460,7 +468,7 @@ def _round(row: Mapping[str, float | bool]) -> Trace:
 
 
 def _shown(name: str, value: float | str | None) -> str:
-    """A figure of a stage, to the nearest: the judge's alone are rounded to their safe side."""
+    """A figure of a stage, to the nearest: only those of the evaluation are rounded to their safe side."""
     if isinstance(value, str) or value is None:
         return value or "-"
     if name == "value":  # one to add up

@@ -44,7 +44,7 @@ that is, all rows with one value of that column. At most three rows of each pers
 person's rows decides which. So adding a person has a bounded effect, whatever the number of their rows. Rows
 that ``outside`` and ``missing`` refuse are always refused. Rows that they drop are dropped before rows are
 chosen. A row without a person (NULL) is refused. ``{rows: 3}`` protects a person with at most three rows;
-that nobody has more is not checked.
+that nobody has more is assumed, not checked.
 
 ``neighbours`` can be used in place of ``unit``. It says which pairs of tables the guarantee makes hard to
 distinguish. ``add-remove``: they differ by one row, added or removed (the default, unless the program says

@@ -42,7 +42,7 @@ _FORMS = "'add-remove', 'replace-one', {'rows': k} or {'participation': {'separa
 
 _OF_EACH = " of each "  # between a number of rows and the column that names the person
 
-_UNCHECKED = "that nobody has more is not checked"  # in what ``words`` say of a person's rows
+_UNCHECKED = "that nobody has more is assumed, not checked"  # in what ``words`` say of a person's rows
 
 
 class _Row(NamedTuple):
@@ -295,7 +295,7 @@ class Neighbours:
                 f"unit has the column '{self.column}' of persons, and data the weight '{weight}': the rows "
                 "of a line are not told apart",
                 hint="use the table before it was aggregated, or 'unit: {rows: k}' where nobody has more; "
-                "of a survey's rows, one a line, leave the weight out",
+                "of a survey's rows, one per line, leave the weight out",
             )
 
     def refuse_totals(self, totals: object, kind: type[Error]) -> None:

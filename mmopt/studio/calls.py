@@ -178,7 +178,7 @@ class Posed(PageCall):
         if not why_workload(self.program):
             return workload_of()
         if wrong := unlike(self.workload, WORKLOAD) or unlike(self.workload.get("weight") or {}, WEIGHT):
-            raise OptionError(f"a workload is not made of such a '{wrong[0]}'")
+            raise OptionError(f"a workload has no part '{wrong[0]}'")
         return workload_of(**self.workload)
 
 

@@ -190,7 +190,7 @@ class Handler(BaseHTTPRequestHandler):
         """Answer a request to this very address, or say why not."""
         try:
             if self.headers.get_all("Host") != [self.server.host]:
-                raise Refused(HTTPStatus.FORBIDDEN, f"this server is http://{self.server.host}/ alone")
+                raise Refused(HTTPStatus.FORBIDDEN, f"this server is http://{self.server.host}/ only")
             answer()
         except Refused as refused:
             self.send(refused.status, {"error": str(refused)})
@@ -237,7 +237,7 @@ class Handler(BaseHTTPRequestHandler):
         is_work = name in ("solve", "compare", "stop")
         with self.server.lanes.of(tab, is_work=is_work) as lane:
             if lane is None:
-                words = "two other pages are at work: stop one, or wait"
+                words = "two other pages are busy: stop one, or wait"
                 raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, words)
             if name == "stop":
                 self.send(HTTPStatus.OK, {"stopped": lane.stop()})
@@ -271,7 +271,7 @@ class Handler(BaseHTTPRequestHandler):
         if len(length) > 9 or int(length) > MOST_BYTES:
             raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a call has at most {MOST_BYTES:,} bytes")
         if len(body := self.rfile.read(int(length))) < int(length):
-            raise Refused(HTTPStatus.REQUEST_TIMEOUT, "the call did not arrive whole")
+            raise Refused(HTTPStatus.REQUEST_TIMEOUT, "the call arrived incomplete")
         try:
             value = parse_json(body.decode())
         except ValueError:
@@ -342,8 +342,8 @@ def point_of(point: Progress) -> dict[str, Any]:
 def call_of(kind: type[PageCall], sent: Mapping[str, Any]) -> PageCall:
     """A call of what a page sent, of known names and kinds."""
     if wrong := unlike(sent, {f.name: KINDS[f.name] for f in fields(kind) if f.name in KINDS}):
-        raise Refused(HTTPStatus.BAD_REQUEST, f"'{wrong[0]}' is nothing that this call takes")
+        raise Refused(HTTPStatus.BAD_REQUEST, f"'{wrong[0]}' is not an argument of this call")
     try:
         return kind(**sent)
     except TypeError:
-        raise Refused(HTTPStatus.BAD_REQUEST, "the call lacks something") from None
+        raise Refused(HTTPStatus.BAD_REQUEST, "an argument of the call is missing") from None

@@ -60,6 +60,6 @@ def test_many_cells_are_counted_of_the_part_and_k_rows_a_person(
     assert counts.of((0,))[:3].tolist() == [2, 1, 0 if part else 2]
     assert (counts.rows, counts.beyond, counts.of(()).sum()) == (rows, 1, kept)
     assert private_release.confidential_words(counts, plan, part) == (
-        f"confidential, for you alone: {kept} of {rows} rows in the {'part' if part else 'table'} are "
+        f"confidential, do not publish: {kept} of {rows} rows in the {'part' if part else 'table'} are "
         "counted, none dropped, 1 beyond 2 of each person"
     )

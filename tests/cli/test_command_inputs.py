@@ -50,7 +50,7 @@ def test_a_release_from_every_kind_of_file(run: Any, tables: Path, subtests: pyt
         with subtests.test(table):
             done = run("release", f"{workload}.yaml", table, "--simulate", 1, "--out", f"{table}.out")
             assert done.status == 0, done
-            assert "alone: 800 of 807 rows in the table are counted, 7 dropped (7 by 'city')" in done.err
+            assert "publish: 800 of 807 rows in the table are counted, 7 dropped (7 by 'city')" in done.err
             lines = (tables / f"{table}.out" / "answers.csv").read_text(encoding="utf-8").splitlines()
             rows = list(csv.DictReader(lines))
             assert [round(float(row["estimate"])) for row in rows] == [500, 300]

@@ -96,7 +96,7 @@ def test_headers_that_are_none() -> None:
         assert refusal(text("t.csv", f"{header}\r\n1,2\r\n")) == f"t.csv:1:1: {said}"
 
 
-MAYBE_ROW = " (confidential, for you alone, if its first line is a row)"
+MAYBE_ROW = " (confidential, do not publish: its first line may be a row)"
 
 
 def test_a_row_in_place_of_a_header_is_not_quoted() -> None:
@@ -296,7 +296,7 @@ def test_a_column_of_text_where_numbers_are_declared() -> None:
             (values("age", True, False, column="a", missing="drop"), "boolean"),
         ):
             assert refusal(file, attribute) == (
-                f"{file}: rows without a cell, of 3 (confidential, for you alone):\n"
+                f"{file}: rows without a cell, of 3 (confidential, do not publish):\n"
                 f"    column 'a' (attribute 'age'): 2 outside the declared domain (of them 2 texts that are "
                 f"no {kind})\n"
                 "  is 'a' the right column? name another with 'column:', or mend how 'a' is written or "
@@ -310,7 +310,7 @@ def test_refused_rows_are_counted_by_column_and_never_shown() -> None:
     file = text("t.csv", "sex,years\nF,secret\nX,12\nF,99\n,13\nF,\nF,NaN\nF,12\n")
     said = refusal(file, values("sex", "F", "M"), bins("age", 0, 65, column="years"))
     assert said == (
-        "t.csv: rows without a cell, of 7 (confidential, for you alone):\n"
+        "t.csv: rows without a cell, of 7 (confidential, do not publish):\n"
         "    column 'sex' (attribute 'sex'): 1 outside the declared domain, 1 missing "
         "(NULL, empty, NaN or listed under null)\n"
         "    column 'years' (attribute 'age'): 2 outside the declared domain "
@@ -323,7 +323,7 @@ def test_refused_rows_are_counted_by_column_and_never_shown() -> None:
     )
     missing = refusal(file, values("sex", "F", "M", outside="drop"))
     assert missing == (
-        "t.csv: rows without a cell, of 7 (confidential, for you alone):\n"
+        "t.csv: rows without a cell, of 7 (confidential, do not publish):\n"
         "    column 'sex' (attribute 'sex'): 1 missing (NULL, empty, NaN or listed under null)\n"
         "  decide where they go in the workload file: 'sex: {…, missing: drop}' leaves them out; the label "
         "of a cell in place of 'drop' counts them in that cell; {cell: a new label} counts them in a new cell"
@@ -332,7 +332,7 @@ def test_refused_rows_are_counted_by_column_and_never_shown() -> None:
 
 def test_the_last_edge_is_refused_by_default() -> None:
     assert refusal(parquet(a=[0, 64, 65]), bins("a", 0, 65)).startswith(
-        "t.parquet: rows without a cell, of 3 (confidential, for you alone):\n"
+        "t.parquet: rows without a cell, of 3 (confidential, do not publish):\n"
         "    column 'a' (attribute 'a'): 1 outside the declared domain\n"
     )
 

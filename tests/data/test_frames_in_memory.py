@@ -210,7 +210,7 @@ def test_dictionaries_that_are_no_tables(subtests: pytest.Subtests) -> None:
         ({1: [1]}, "has a key of type int, expected a column's name"),
         ({"a": "12"}, "column 'a' is of type str, expected a list or an array"),
         ({"a": 5}, "column 'a' is of type int, expected a list or an array"),
-        ({"a": [1], "b": [1, 2]}, "column 'a' has 1 value, column 'b' 2 (confidential, for you alone)"),
+        ({"a": [1], "b": [1, 2]}, "column 'a' has 1 value, column 'b' 2 (confidential, do not publish)"),
         ({"a": np.array(5)}, "column 'a' is of type ndarray, expected a list or an array"),
         ({"a": iter([1])}, "column 'a' is of type list_iterator, expected a list or an array"),
     ]:

@@ -147,7 +147,7 @@ def test_rows_of_nobody_are_refused() -> None:
             count(table, WORKLOAD, unit=unit(1))
         assert str(refused.value) == (
             "the dictionary of columns: column 'person' says whose a row is, and is missing (NULL, blank "
-            "or in null) in 2 rows (confidential, for you alone)\n"
+            "or in null) in 2 rows (confidential, do not publish)\n"
             "  leave such rows out of the table, or say whose they are"
         )
 
@@ -189,7 +189,7 @@ def test_what_names_no_person_is_refused(subtests: pytest.Subtests) -> None:
             {"unit": unit(1), "weight": "n"},
             "unit has the column 'person' of persons, and data the weight 'n': the rows of a line are not "
             "told apart\n  use the table before it was aggregated, or 'unit: {rows: k}' where nobody has "
-            "more; of a survey's rows, one a line, leave the weight out",
+            "more; of a survey's rows, one per line, leave the weight out",
         ),
         (
             {"unit": {"rows": 1}},
@@ -250,7 +250,7 @@ def test_rows_of_nobody_are_refused_whatever_part_they_are_in(monkeypatch: pytes
 def test_a_count_is_forecast() -> None:
     """In words: of a file whose rows are known before, of any table, and without persons."""
     assert counting_words(20_000_000, unit(2)) == (
-        "20,000,000 rows (confidential, for you alone): about 60 s, in about 1.3 GB of memory, "
+        "20,000,000 rows (confidential, do not publish): about 60 s, in about 1.3 GB of memory, "
         "and 30 MB more for each million rows, unless in Parquet"
     )
     assert counting_words(None, unit(2)).startswith(
@@ -261,7 +261,7 @@ def test_a_count_is_forecast() -> None:
         "by the database, which reports neither progress nor an estimate of the time; in about 0.4 GB of "
         "memory here"
     )
-    assert "1,000 rows (confidential, for you alone): about 1 s, in about 0.4 GB" in counting_words(
+    assert "1,000 rows (confidential, do not publish): about 1 s, in about 0.4 GB" in counting_words(
         1000, unit(1)
     )
     people = parquet("people.parquet", person=["a", "b"], sex=["F", None])

@@ -62,7 +62,7 @@ def test_weights_that_are_no_counts(subtests: pytest.Subtests) -> None:
         with subtests.test(fault):
             assert refusal({"a": [1, 2, 2], "n": weights}, ONE, weight="n") == (
                 f"{TABLE}: column 'n' is the weight of each line, a whole number from 0 to {LIMIT}; found "
-                f"(confidential, for you alone) {fault}\n"
+                f"(confidential, do not publish) {fault}\n"
                 f"  correct the table, or leave such lines out of it{more}"
             )
 
@@ -70,7 +70,7 @@ def test_weights_that_are_no_counts(subtests: pytest.Subtests) -> None:
 def test_more_rows_than_the_limit() -> None:
     assert data_vector({"a": [1, 2], "n": [LIMIT - 1, 1]}, ONE, weight="n").rows == LIMIT
     assert refusal({"a": [1, 2], "n": [LIMIT, 1]}, ONE, weight="n") == (
-        f"{TABLE}: the lines stand for more rows than the limit, {LIMIT} (confidential, for you alone)"
+        f"{TABLE}: the weights add up to more rows than the limit, {LIMIT} (confidential, do not publish)"
     )
 
 

@@ -658,7 +658,7 @@ subject to
     s = solve([[1]], Program.parse(text), givens={"A": given})
     assert s.bound_grade == "proved" and s.gap <= GAP_INTERIOR
     assert s.objective == pytest.approx(value, rel=GAP)
-    assert "entries of something convex" in str(explain(Program.parse(text)))
+    assert "entries of a convex expression" in str(explain(Program.parse(text)))
 
 
 def test_columns_of_other_units(subtests: pytest.Subtests) -> None:

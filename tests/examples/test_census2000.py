@@ -131,7 +131,7 @@ def test_the_readme_and_a_shorter_range(table: Path) -> None:
     with pytest.raises(DataError) as raised:
         data_vector(table, parse_request(short).workload.domain)
     assert str(raised.value) == (
-        f"{table}: rows without a cell, of 29501 (confidential, for you alone):\n"
+        f"{table}: rows without a cell, of 29501 (confidential, do not publish):\n"
         f"    column 'exper' (attribute 'experience'): {refused} outside the declared domain\n"
         "  decide where they go in the workload file: 'experience: {…, outside: drop}' leaves them out; "
         "the label of a cell in place of 'drop' counts them in that cell; {cell: a new label} counts them "

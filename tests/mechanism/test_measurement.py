@@ -19,7 +19,7 @@ from tests.mechanism.test_intervals import release
 
 TRI = Workload.from_matrix(np.tri(6))
 DATA = np.array([3, 0, 7, 1, 0, 12])
-TOO_MANY = "the data vector counts more rows than the limit, 2147483648 (confidential, for you alone)"
+TOO_MANY = "the data vector counts more rows than the limit, 2147483648 (confidential, do not publish)"
 PLAN = plan(TRI, Strategy(np.eye(6)), Privacy(rho=0.5))
 GAUSSIAN = plan(TRI, Strategy(np.eye(6)), Privacy(epsilon=1.0, delta=1e-6))
 LAPLACE = plan(TRI, Strategy(np.eye(6), 1), Privacy(epsilon=1.0))
@@ -122,7 +122,7 @@ def test_bad_data_vectors(subtests):
         ),
         (
             np.array([0, 0, -1, 0, 0, 0]),
-            "cell 2 of the data vector is -1 (confidential, for you alone), expected 0 or above",
+            "cell 2 of the data vector is -1 (confidential, do not publish), expected 0 or above",
         ),
         (np.full(6, MAX_ROWS), TOO_MANY),
         (np.full(6, 2**62), TOO_MANY),

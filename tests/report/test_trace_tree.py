@@ -58,20 +58,20 @@ def test_a_conic_solver_says_what_it_got() -> None:
     s = solve(PREFIX, "l2_strategy", solver="clarabel", reduce=False)
     tree = trace(s, PREFIX)
     names = [node.name for node in tree.nodes if node.name != "loading"]  # once in a process
-    assert names == ["text", "checked", "instance", "reduced", "solver", "point", "repair", "judge"]
+    assert names == ["text", "checked", "instance", "reductions", "solver", "point", "repair", "evaluation"]
     (solver,) = named(tree, "solver")
     below = {node.name: node.words for node in solver.nodes}
     # One block of m + n rows and an inequality for each cell: 55 + 5 rows, the triangle of X and that of T.
     assert below["gets"].startswith("5 inequalities, 1 psd cone of size 10, 60 × 30 with ")
-    assert below["it says"] == s.status.raw and int(below["iterations"]) == s.iterations
-    # What is handed over is smaller by the factor: columns of length one.
+    assert below["solver status"] == s.status.raw and int(below["iterations"]) == s.iterations
+    # What the solver gets is smaller by the factor: columns of length one.
     factor = np.linalg.norm(PREFIX.root) / np.sqrt(5)
     assert below["scaling"].startswith(f"queries ÷ {factor:.3g} (the norm of W / √n)")
     sent = scale(bind(Program.load("l2_strategy"), PREFIX))[0].env["W"]
     assert np.linalg.norm(sent) == pytest.approx(np.sqrt(5))
     assert solver.words == f"clarabel {s.solver_version}"
     (handed,) = (node for node in named(tree, "minimize") if node.nodes)
-    assert [node.name for node in handed.nodes] == ["convex", "handed over"]
+    assert [node.name for node in handed.nodes] == ["convex", "solver gets"]
     (root,) = named(tree, "W")
     assert "workload.root" in root.words and root.facts["rank"] == 5
     assert root.facts["norm"] == pytest.approx(np.linalg.norm(PREFIX.root))
@@ -87,9 +87,9 @@ def test_a_conic_solver_says_what_it_got() -> None:
     (repair,) = (node for node in named(tree, "repair") if node.facts)
     assert repair.facts["missed before"] == s.status.violation
     assert 0 <= repair.facts["X moved by part"] < 1e-3
-    judged = {node.name: node.words for node in named(tree, "judge")[0].nodes}
+    judged = {node.name: node.words for node in named(tree, "evaluation")[0].nodes}
     rows = dict(s.rows())
-    (judge,) = named(tree, "judge")
+    (judge,) = named(tree, "evaluation")
     assert judge.facts["objective"] == s.objective and judge.facts["gap"] == s.gap
     assert judge.facts["bound_grade"] == "proved"
     assert [dict(node.facts) for node in judge.nodes if node.name == "gap"] == [
@@ -111,7 +111,7 @@ def test_a_conic_solver_says_what_it_got() -> None:
     assert tree.seconds == s.seconds["total"]
     adds_up(tree)
     assert max(map(len, str(tree).splitlines())) <= 100
-    assert trace(s).nodes[2].name == "reduced", "without the workload its numbers are left out"
+    assert trace(s).nodes[2].name == "reductions", "without the workload its numbers are left out"
 
 
 def test_a_kernel_has_no_cones_and_its_own_words() -> None:
@@ -119,10 +119,10 @@ def test_a_kernel_has_no_cones_and_its_own_words() -> None:
     tree = trace(s, PREFIX)
     (kernel,) = named(tree, "kernel")
     assert kernel.words.startswith("nuclear ")
-    assert {node.name for node in kernel.nodes} == {"cells", "takes", "it says", "iterations"}
-    (takes,) = named(tree, "takes")
-    assert "no cones: those of l2_strategy; interior point on the multipliers" in takes.words
-    assert not named(tree, "solver") and not named(tree, "handed over")
+    assert {node.name for node in kernel.nodes} == {"cells", "gets", "solver status", "iterations"}
+    (gets,) = named(tree, "gets")
+    assert "of l2_strategy unchanged, not as cones; interior point on the multipliers" in gets.words
+    assert not named(tree, "solver") and not named(tree, "solver gets")
 
 
 def test_parts_are_nodes() -> None:
@@ -131,7 +131,7 @@ def test_parts_are_nodes() -> None:
     tree = trace(s, apart)
     assert [node.words for node in named(tree, "by")] == list(s.reductions) != []
     assert [node.facts["part"] for node in named(tree, "solver")] == [1, 2]
-    assert named(tree, "reduced")[0].facts == {
+    assert named(tree, "reductions")[0].facts == {
         "reductions": 1,
         "parts": 2,
         "columns of the largest matrix": 4,
@@ -148,7 +148,7 @@ def test_parts_are_nodes() -> None:
             )
         )
         parts = {node.facts["part"]: node.facts["objective"] for node in named(tree, "point")}
-        (judge,) = named(tree, "judge")
+        (judge,) = named(tree, "evaluation")
         assert judge.facts["objective"] == pytest.approx(sum(n * parts[part] for part, n in counts.items()))
 
 
@@ -174,7 +174,7 @@ def test_rounds_and_starts_are_nodes() -> None:
     assert min(each.values()) > 0 and sum(each.values()) <= solver.seconds
     assert 0 < solver.facts["solving by its own clock took"] <= each["cvxpy and solver"]
     (rank,) = (node for node in named(trace(s, small), "exact") if node.nodes)
-    assert "left out" in rank.nodes[-1].words
+    assert "not passed" in rank.nodes[-1].words
     smooth = solve(small, "p_identity", solver="lbfgs", starts=2)
     (solver,) = named(trace(smooth, small), "solver")
     assert [len(node.facts["rounds"]) for node in solver.nodes if "rounds" in node.facts] == [1, 1]
@@ -194,7 +194,7 @@ def test_of_many_rounds_the_first_and_last_are_shown_and_a_point_of_no_round_is_
     assert "no objective" in start.nodes[-1].words and "no objective" not in start.nodes[0].words
     assert len(start.facts["rounds"]) == 10
     (replaced,) = named(tree, "replaced")
-    assert replaced.words.startswith("by the identity, which no round betters, objective ")
+    assert replaced.words.startswith("by the identity, which no round improves on, objective ")
     assert replaced.facts["objective"] == pytest.approx(s.objective, rel=1e-9)
     assert {"replaced", "repair"} <= {node.name for node in tree.nodes}
 
@@ -237,7 +237,7 @@ def test_a_bound_off_the_lines_is_a_node_and_files_keep_the_way(tmp_path: Path) 
     w = Workload.from_matrix(np.tri(3))
     s = solve(w, Program.parse(OWN))
     tree = trace(s, w)
-    assert [node.words for node in named(tree, "derive")] == ["a bound off the lines"]
+    assert [node.words for node in named(tree, "derive")] == ["a bound from the constraints"]
     adds_up(tree)
     again = Solution.load(s.save(tmp_path / "s.npz"))
     assert str(trace(again, w)) == str(tree)
@@ -255,7 +255,7 @@ def test_a_bound_off_the_lines_is_a_node_and_files_keep_the_way(tmp_path: Path) 
 
 
 def multipliers(tree: Trace, row: str = "bound") -> dict[str, Trace]:
-    (judge,) = [node for node in tree.nodes if node.name == "judge"]
+    (judge,) = [node for node in tree.nodes if node.name == "evaluation"]
     return {
         n.name.removeprefix("multiplier "): n
         for node in judge.nodes
@@ -302,7 +302,7 @@ subject to
 
 
 def terms(tree: Trace) -> dict[str, dict[str, Any]]:
-    (bound,) = [node for node in named(tree, "judge")[0].nodes if node.name == "bound"]
+    (bound,) = [node for node in named(tree, "evaluation")[0].nodes if node.name == "bound"]
     return {node.name: dict(node.facts) for node in bound.nodes if "value" in node.facts}
 
 
@@ -327,7 +327,7 @@ def test_a_derived_bound_is_the_sum_of_its_terms(text: str) -> None:
     assert row["range from"] <= x.min() and x.max() <= row["to"]
     farthest = max(abs(row["range from"]), abs(row["to"]))
     assert abs(row["value"]) <= x.size * row["its largest entry"] * farthest * (1 + 1e-6)
-    constant = named(named(trace(s), "judge")[0], "constant")[0]
+    constant = named(named(trace(s), "evaluation")[0], "constant")[0]
     assert constant.words.startswith(f"value {shown['constant']['value']:.16g}, ")
 
 
@@ -340,7 +340,7 @@ def test_the_terms_of_a_linear_program_are_those_by_hand() -> None:
     assert shown["term of x"]["residual's norm"] == pytest.approx(1, abs=1e-6)
     (point,) = named(tree, "point")
     assert "objective 12," in point.words + ",", "to the nearest"
-    assert named(tree, "instance")[0].words == "no queries are used" and named(tree, "handed over")
+    assert named(tree, "instance")[0].words == "no queries are used" and named(tree, "solver gets")
     (gap,) = named(tree, "gap")
     assert [node.words for node in gap.nodes] == ["bound / objective - 1, rounded up", "1e-06"]
     (at,) = named(tree, "at x")
@@ -412,7 +412,7 @@ def test_a_line_without_a_multiplier_is_said_to_count_in_the_ranges() -> None:
 @pytest.mark.parametrize("name", ["l2_strategy", "eigen_design"])
 def test_the_numbers_of_a_certificate_make_its_bound(name: str) -> None:
     s = solve(PREFIX, name)
-    (bound,) = [node for node in named(trace(s, PREFIX), "judge")[-1].nodes if node.name == "bound"]
+    (bound,) = [node for node in named(trace(s, PREFIX), "evaluation")[-1].nodes if node.name == "bound"]
     values = {node.name: node.facts["value"] for node in bound.nodes if "value" in node.facts}
     root, d = values["‖W diag(√d)‖∗"], values["sum(d)"]
     assert root**2 / d == pytest.approx(s.bound, rel=1e-12)
@@ -518,7 +518,7 @@ def test_what_was_missed_before_a_move_inside_is_one_figure_everywhere() -> None
     (repair,) = named(trace(s), "repair")
     assert repair.facts["missed before"] == s.status.violation == s.summary()["status"]["violation"] > 0
     assert repair.facts["missed after"] == 0 < repair.facts["P moved by part"]
-    moved = "made as declared and moved inside the constraints to prove that they hold"
+    moved = "made to fit the declared types and moved inside the constraints to prove that they hold"
     assert repair.facts["name"] == moved and "up to 1e-10" in repair.words and s.status.violation <= 1e-10
 
 
@@ -551,7 +551,7 @@ def test_a_bound_can_be_computed_by_hand_from_the_slopes_shown() -> None:
     by = {name: float(node.facts["values"]) for name, node in multipliers(trace(s)).items()}
     value = np.exp(-slope - 1).sum() + by["of one"] + 4.5 * by["of mean"]
     assert value == pytest.approx(constant.facts["value"], abs=1e-5)
-    assert "affine majorant at 0, tangents in place of curved atoms" in constant.words
+    assert "affine majorant at 0, tangents for curved atoms" in constant.words
 
 
 def test_a_direction_of_numbers_is_shown() -> None:
@@ -590,11 +590,11 @@ def test_a_failure_has_the_solver_its_proof_and_its_direction() -> None:
     tree = trace_to_failure(Program.parse(INFEASIBLE), None, None, refused.value)
     (solver,), (failed,) = named(tree, "solver"), named(tree, "error")
     below = {node.name: node for node in (*solver.nodes, *failed.nodes)}
-    assert int(below["iterations"].words) > 0 and below["it says"].words and solver.seconds is not None
+    assert int(below["iterations"].words) > 0 and below["solver status"].words and solver.seconds is not None
     assert [below[f"multiplier {name}"].words for name in ("low", "high")] == ["1", "2"]
     assert below["sum"].facts["value"] == pytest.approx(1, abs=1e-6)
     assert below["term of x"].facts["its largest entry"] == pytest.approx(1, abs=1e-6)
-    assert " through the lines missed by up to " in below["term of x"].facts["by"]
+    assert " from the constraints relaxed by up to " in below["term of x"].facts["by"]
     endless = Program.parse(INFEASIBLE.replace("**2", "").replace("+ x[1]", "- 2*x[1]").replace("high", "# "))
     with pytest.raises(mmopt.SolverError) as refused:
         solve(None, endless)
@@ -615,6 +615,6 @@ def test_every_program_has_its_way(subtests: pytest.Subtests) -> None:
         with subtests.test(name):
             s = solve(PREFIX, name)
             tree = trace(s, PREFIX)
-            assert (tree.name, tree.nodes[-1].name) == (name, "judge")
+            assert (tree.name, tree.nodes[-1].name) == (name, "evaluation")
             for node in each(tree):
                 assert node.name and (node.name != "kernel" or "gets" not in node.facts)

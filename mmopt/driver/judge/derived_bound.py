@@ -44,7 +44,7 @@ ANY_SLOPE = frozenset({"logdet", "log", "exp", "pow", "entropy", "inv"})  # atom
 HUGE = 1e6  # a range that is wider costs more than the tolerance of a solver's multipliers
 CHARGED = 1e-7  # of the bound: where more is charged, the multipliers are moved
 MARGIN = 1e-9  # relative: the rounding of sums of charges
-ENTRIES = "a sum of entries times an end of their ranges"
+ENTRIES = "a sum of entries, each times an end of its range"
 LEVEL, LINE, SLOPE = "level", "line", "slope"  # words of ``Derived.saved``, before a name or places
 Term = Mapping[str, float | str | Array]  # its name and value, and what it is the product of
 TANGENT = "slope of tangent"  # begins the name of the figure that is the slope of a curved atom's tangent
@@ -161,13 +161,13 @@ class LineBounds:
         }
         words = f"the Lagrangian's affine {'minorant' if sign > 0 else 'majorant'} at 0"
         if any(node.kind == "atom" and not node.inferred.curvature.is_affine for node in self.nodes.all):
-            words += f", tangents{' at the point' * (not slopes)} in place of curved atoms"
-        up_to = f"of points with an objective {'up' if sign > 0 else 'down'} to"
+            words += f", tangents{' at the point' * (not slopes)} for curved atoms"
+        up_to = f"for points with an objective {'up' if sign > 0 else 'down'} to"
         terms: list[Term] = [
             {
                 "name": "constant",
                 "value": sign * float(affine.constant.lower) if is_sum else bound,
-                "is": words if is_sum else "ranges of terms, or the level",
+                "is": words if is_sum else "from ranges of terms, or the level",
                 **cast(Term, tangents if is_sum else {}),
                 **({up_to: sign * self.level} if np.isfinite(self.level) else {}),
             },
@@ -182,7 +182,7 @@ class LineBounds:
                     "range from": float(self.ranges[name].low.min(initial=np.inf)),
                     "to": float(self.ranges[name].high.max(initial=-np.inf)),
                     "range": _range_words(self.ranges[name]),
-                    "by": f"{'cuts, of linear programs' if name in cut else 'intervals'} through the lines"
+                    "by": f"{'cuts, linear programs,' if name in cut else 'intervals'} from the constraints"
                     f"{self.missed}",
                     "as": _least_product(self.nodes.chosen[name], residual, self.ranges[name])[1],
                 }

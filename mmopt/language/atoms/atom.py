@@ -49,9 +49,9 @@ class Atom:
     its gradient then takes too.
 
     ``minorant`` takes the derivative of a number by the value, what is near (``minorants.Near``) and the
-    arguments, balls of those that are constant and None for those that are chosen; it gives an affine
+    arguments, balls for constants and None for variables; it gives an affine
     function below that number, as a ball of its constant and one for each argument (see ``minorants``).
-    Every atom that has a curvature on what is chosen has one.
+    Every atom that has a curvature in variables has one.
 
     ``by_component`` takes a number system, the atom's name and arguments that split into components (see
     ``component_forms``); absent for atoms without such a form. ``on_entry`` takes a number system and
@@ -59,11 +59,11 @@ class Atom:
     called for positive ones only.
 
     ``chooses`` lists the arguments, by number, that choose rows, groups or entries: the form with error
-    bounds takes balls around their plain values, so that the shape is that of the plain form, and says that
-    nothing is known unless all numbers of such a ball choose alike. ``guess`` is a name that no program can
+    bounds takes balls around their plain values, so that the shape is that of the plain form. It returns no
+    bound unless all numbers of such a ball lead to the same choice. ``guess`` is a name that no program can
     use: under it values may hold what the form with error bounds takes as its argument of that name, a guess.
 
-    ``cones`` says what cvxpy makes of the atom on what is chosen, as (kind, size, count, unknowns added),
+    ``cones`` says what cvxpy makes of the atom of variables, as (kind, size, count, variables added),
     from the shape of the first argument (of a quotient the last), the number of entries of the value, and the
     exponent of a power; absent when it makes nothing.
     """

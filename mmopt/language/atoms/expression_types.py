@@ -67,7 +67,7 @@ class Dim:
 
     @property
     def name(self) -> str:
-        """The symbol, where the dimension is one symbol alone; "" for anything longer, and for a number."""
+        """The symbol, if the dimension is a single symbol; else ""."""
         return next((name for name in self.symbols if self == Dim.of(name)), "")
 
     def value(self, sizes: Mapping[str, int]) -> int:
@@ -89,7 +89,7 @@ def _term_text(monomial: Monomial, coefficient: int) -> str:
 
 
 class Curvature(Enum):
-    """How an expression depends on the chosen variables."""
+    """The dependence of an expression on the variables."""
 
     CONSTANT = "constant"
     AFFINE = "affine"
@@ -130,7 +130,7 @@ class Type:
     vector (``W[j, :]``, ``v.T``) from a column. ``sign`` is +1 (nonnegative), -1 or 0 (unknown).
     ``loewner`` says that a curved matrix expression is curved in the order of psd matrices, not
     entry by entry. ``psd`` says that a matrix is known to be symmetric positive semidefinite.
-    ``antisymmetric`` says of a name that it is minus its transpose. ``why`` names what broke the curvature.
+    ``antisymmetric``: a name that equals minus its transpose. ``why``: the reason why the curvature is lost.
     """
 
     dims: tuple[Dim, ...] = ()
@@ -161,7 +161,7 @@ class Type:
 
     @property
     def is_broken(self) -> bool:
-        """Whether the rules know it neither as convex nor as concave."""
+        """Whether it is neither convex nor concave by the rules."""
         return self.curvature is Curvature.UNKNOWN
 
     @property
@@ -181,7 +181,7 @@ class Type:
         return f"a matrix ({self.dims[0]}, {self.dims[1]})"
 
     def rounded(self, value: Any) -> Any:
-        """A value, with 0 in place of entries that only rounding has given another sign."""
+        """A value, with 0 in place of entries that have the wrong sign only by rounding."""
         has_sign = not self.sign or np.all(self.sign * value >= 0)
         return value if has_sign else self.sign * np.maximum(self.sign * value, 0.0)
 

@@ -336,7 +336,7 @@ LARGE, SPARSE = 4096, 0.1  # entries of a matrix that may be sparse; the share o
 
 
 def sparse_constant(cp: Any, a: Any) -> Any:
-    """A factor of a product as cvxpy is to have it: a large matrix of few entries as a sparse one."""
+    """A factor of a product in cvxpy's form: a large matrix with few nonzeros as a sparse one."""
     value = a.value if isinstance(a, cp.Constant) else a
     is_large = isinstance(value, np.ndarray) and value.ndim == 2 and value.size >= LARGE
     if not is_large or np.count_nonzero(value) > SPARSE * value.size:
@@ -641,7 +641,7 @@ NORMS = (
         degrees=(1,),
         equivariance="soft",
         rule=lambda a: replace(
-            rules.reduction(CONCAVE, "a geometric mean of what is not concave")(a), sign=1
+            rules.reduction(CONCAVE, "a geometric mean of an expression that is not concave")(a), sign=1
         ),
         numpy=lambda a: np.exp(np.mean(np.log(a))),
         about="Geometric mean of n entries >= 0, the n-th root of their product; concave and increasing.",
@@ -661,7 +661,9 @@ NORMS = (
         name="sum_largest",
         arity=2,
         degrees=(1, 0),
-        rule=rules.of_largest(rules.reduction(CONVEX, "a sum of the largest of what is not convex")),
+        rule=rules.of_largest(
+            rules.reduction(CONVEX, "a sum of the largest of an expression that is not convex")
+        ),
         numpy=lambda a, k: np.sum(a * float_functions.shares_of_largest(a, k)),
         about="sum_largest(x, k): sum of the k largest entries, or of all; sum_smallest(x, k) is concave.",
         example="minimize sum_largest(W @ x, 2) where sum(x) >= 1; x >= -1",

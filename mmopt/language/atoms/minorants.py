@@ -59,10 +59,10 @@ LARGEST_RATIO = 1e150  # of what is guessed
 
 @dataclass(frozen=True)
 class Near:
-    """Where a minorant should be good: the arguments near the optimum, and roughly what p should be there.
+    """The place where a minorant should be tight: arguments near the optimum, and approximate slopes p there.
 
     points : one per argument, arrays or numbers. slopes : guesses of p, None where there is none.
-    signs : of the arguments, as their types say: +1 (nonnegative), -1 or 0. These alone have to be right.
+    signs : of the arguments, by their types: +1 (nonnegative), -1 or 0. Only these have to be right.
     """
 
     points: Sequence[Any]

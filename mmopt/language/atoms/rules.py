@@ -137,7 +137,7 @@ def div(a: Type, b: Type) -> Type:
     if not a.is_constant:
         return out.broken(a.why or b.why or TWO_CHOSEN.replace("product", "quotient"))
     if a.sign <= 0 or not b.curvature.is_concave or b.loewner or b.sign <= 0:
-        return out.broken(b.why or "a quotient that is not (a constant >= 0) / (something concave and >= 0)")
+        return out.broken(b.why or "a quotient that is not (a constant >= 0) / (a concave expression >= 0)")
     return replace(out, curvature=Curvature.CONVEX)
 
 
@@ -204,7 +204,7 @@ def power(
     convex |= is_positive and least >= 1 and a.curvature.is_convex
     convex |= is_positive and most <= 0 and a.curvature.is_concave
     concave = is_positive and least >= 0 and most <= 1 and a.curvature.is_concave
-    of = "something that may be negative" if a.sign <= 0 else f"something {a.curvature.value}"
+    of = "a base that may be negative" if a.sign <= 0 else f"a {a.curvature.value} expression"
     return with_curvature(
         out,
         a,
@@ -224,7 +224,7 @@ def elementwise(bent: Curvature, *, increasing: bool = False, sign: int = 0, eve
         rises, falls = increasing or (even and a.sign > 0), even and a.sign < 0
         is_kept = (rises and a.curvature is bent) or (falls and a.curvature is -bent)
         keeps = a.curvature.is_affine or (not a.loewner and is_kept)
-        why = f"{'an increasing' if rises else 'a'} {bent.value} function of something {a.curvature.value}"
+        why = f"{'an increasing' if rises else 'a'} {bent.value} function of a {a.curvature.value} expression"
         return with_curvature(Type(a.dims, a.is_row, sign, symmetric=a.symmetric), a, bent, keeps, why)
 
     return rule
@@ -239,7 +239,7 @@ def _along(a: Type, axis: int | None, sign: int) -> Type:
 
 
 def reduction(
-    bent: Curvature | None, why: str = "a largest (smallest) entry of something concave (convex)"
+    bent: Curvature | None, why: str = "a largest (smallest) entry of a concave (convex) expression"
 ) -> Rule:
     """A rule for sum (``bent`` None) and for max and min, over all entries or along an axis.
 
@@ -298,7 +298,7 @@ def rel_entropy(a: Type, b: Type) -> Type:
         b if a.is_constant else a,
         Curvature.CONVEX,
         a.curvature.is_affine and b.curvature.is_affine,
-        a.why or b.why or "a relative entropy of what is curved",
+        a.why or b.why or "a relative entropy of a curved expression",
     )
 
 
@@ -307,7 +307,7 @@ def quad_over_lin(a: Type, b: Type) -> Type:
     _require(b.is_scalar, f"quad_over_lin divides by a number, this is {b.shape}")
     rises = a.curvature.is_affine or (a.sign > 0 and a.curvature.is_convex and not a.loewner)
     holds = rises and b.sign >= 0 and b.curvature.is_concave
-    return _over(a, b, holds, "a sum of squares of what is curved, or over what is not concave and > 0")
+    return _over(a, b, holds, "a sum of squares of a curved expression, or over one not concave and > 0")
 
 
 def matrix_frac(a: Type, b: Type) -> Type:
@@ -315,7 +315,7 @@ def matrix_frac(a: Type, b: Type) -> Type:
     fits = a.dims[:1] == (_psd(b, "matrix_frac", "W @ diag(d) @ W.T with d >= 0"),)
     _require(fits, f"matrix_frac takes {a.shape} and {b.shape}: both need as many rows")
     holds = a.curvature.is_affine and b.curvature.is_concave and (b.loewner or b.curvature.is_affine)
-    return _over(a, b, holds, "a matrix_frac of what is curved")
+    return _over(a, b, holds, "a matrix_frac of a curved expression")
 
 
 def _over(a: Type, b: Type, holds: bool, why: str) -> Type:
@@ -360,7 +360,7 @@ def cumsum(a: Type) -> Type:
 def diff(a: Type) -> Type:
     _require(a.is_vector, f"diff takes a vector, this is {a.shape}", "a row or column at a time")
     out = column(a.dims[0] - Dim.of(1), curvature=a.curvature)
-    return out if a.curvature.is_affine else out.broken(a.why or "a difference of what is curved")
+    return out if a.curvature.is_affine else out.broken(a.why or "a difference of curved expressions")
 
 
 def _sides(a: Type, what: str) -> tuple[Dim, Dim]:

@@ -41,8 +41,9 @@ class TypedNode:
     """An expression, its type, the rule that gives its curvature in words, and its parts.
 
     A product of several factors is one node, and so is the trace of a product whose curvature only the
-    trace has; then the factors are the parts. Indices, exponents and sizes are no parts. ``same``: an earlier
-    node of the line with an equal expression, which has the parts; no leaf, and nothing with one leaf below.
+    trace has; then the factors are the parts. Indices, exponents and sizes are not parts. ``same``: an
+    earlier node of the same constraint (or objective) with an equal expression, which has the parts; never a
+    leaf, nor a node with only one leaf below.
     """
 
     expr: Expr
@@ -53,7 +54,7 @@ class TypedNode:
 
     @property
     def is_worth_naming(self) -> bool:
-        """Whether later nodes refer to it: not to what is neither, where the part to blame may be inside."""
+        """Whether later nodes refer to it; not if its curvature is lost, as the cause may be inside."""
         is_small = len(self.parts) < 2 and not any(part.parts or part.same for part in self.parts)
         return not is_small and not self.type.is_broken
 
@@ -69,7 +70,7 @@ class LineSurvey:
     """The objective (``constraint`` is None) or a constraint: its sides, and the curvature that each needs.
 
     ``fault`` is the error that the check would raise, and ``blamed`` the node that it points at.
-    ``left_out``: why the sides have no parts here, in words.
+    ``left_out``: the reason why the sides have no parts here, in words.
     """
 
     constraint: Constraint | None
@@ -86,7 +87,7 @@ class LineSurvey:
 
 @dataclass(frozen=True)
 class Survey:
-    """A program whose names and shapes fit, and its lines in order."""
+    """A program whose names and shapes fit, with its objective and constraints in order."""
 
     checked: Checked
     lines: tuple[LineSurvey, ...]
@@ -95,8 +96,8 @@ class Survey:
 def survey(program: Program) -> Survey:
     """The types of every node of the objective and the constraints.
 
-    Raises :class:`~mmopt.errors.ProgramError` for names and shapes that do not fit, not for a line of
-    the wrong curvature.
+    Raises :class:`~mmopt.errors.ProgramError` for names and shapes that do not fit, not for a
+    constraint of the wrong curvature.
     """
     faults: dict[str, ProgramError] = {}
     checked = check(program, faults)
@@ -218,37 +219,37 @@ def _rule(expr: Expr, inferred: Type, parts: Sequence[Type], roles: Mapping[str,
     if inferred.is_constant:
         return "contains no variable"
     if inferred.is_broken:
-        broken = any(p.is_broken for p in parts)
-        return "a part of it is neither by the rules" if broken else inferred.why
+        return "a part of it is neither by the rules" if any(p.is_broken for p in parts) else inferred.why
     if isinstance(expr, Index):
-        return f"entries of something {inferred.curvature.value}"
+        article = "an" if inferred.curvature.is_affine else "a"
+        return f"entries of {article} {inferred.curvature.value} expression"
     if inferred.curvature.is_affine:
         return _affine(expr)
-    assert isinstance(expr, Apply)  # blocks of something curved are neither convex nor concave
+    assert isinstance(expr, Apply)  # blocks of curved expressions are neither convex nor concave
     return _curved(expr, inferred, parts, scope)
 
 
 def _affine(expr: Expr) -> str:
-    """The rule of something affine."""
+    """The rule of an affine expression."""
     match expr:
         case Block():
-            return "put together from affine blocks"
+            return "a matrix of affine blocks"
         case Apply(atom="add" | "sub"):
             return "a sum of affine parts"
         case Apply(atom="mul" | "matmul" | "div"):
-            return "something affine times constants"
+            return "an affine expression times constants"
     return f"{_name_in_words(expr)} is linear" if isinstance(expr, Apply) else ""
 
 
 def _curved(expr: Apply, inferred: Type, parts: Sequence[Type], scope: Scope) -> str:
-    """The rule of something convex or concave: from what the atom is of an affine argument."""
+    """The rule of a convex or concave expression, by the curvature of its atom in an affine argument."""
     curved = f"{inferred.curvature.value}{f' {ORDER}' if inferred.loewner else ''}"
     # The argument that the rule is about: the first that is curved, or else the first that is chosen.
     ranks = [(not p.curvature.is_affine) + (not p.is_constant) for p in parts]
     inner = parts[at := ranks.index(max(ranks))]
     kinds = [p.curvature.value for p in parts]
     if expr.atom == "sub":
-        return f"something {kinds[0]} less something {kinds[1]}"
+        return f"{kinds[0]} minus {kinds[1]}"
     if expr.atom == "add":
         return f"a sum of {' and '.join(dict.fromkeys(kinds))} parts"
     if expr.atom == "matmul" and inner.loewner:

@@ -231,10 +231,10 @@ OPERATIONS_OF_DIMS = {"add": Dim.__add__, "sub": Dim.__sub__, "mul": Dim.__mul__
 
 @dataclass(frozen=True)
 class Scope:
-    """The names defined in a place of a program with their types, the dimensions, and the text for messages.
+    """The names that are defined in a part of a program, with types, dimensions, and the text for messages.
 
     ``indices`` says over which dimension each index runs; without it (None) any number may be an
-    index. ``hints`` explains, of a name that is not defined, why it is not. ``facts`` are sums that are
+    index. ``hints`` says why a name is not defined. ``facts`` are sums that are
     never negative, for example by ``require``.
     """
 

@@ -51,7 +51,7 @@ T = TypeVar("T")
 # name -> its meaning. The binder computes them.
 SOURCES: Mapping[str, str] = MappingProxyType(
     {
-        "workload.matrix": "the queries, one a row, scaled by the square root of their weight",
+        "workload.matrix": "the queries, one per row, scaled by the square root of their weight",
         "workload.root": "R with RᵀR the workload Gram: the queries up to rotation",
         "workload.gram": "WᵀW",
         "workload.weights": "a weight per query",
@@ -246,10 +246,10 @@ def relation_hint(relation: Relation, left: Type, right: Type) -> str:
     if relation.op == "==":
         op = (("<<", ">>") if bent.loewner else ("<=", ">="))[is_convex != (bent is left)]
         line = f"{to_source(relation.left)} {op} {to_source(relation.right)}"
-        side = "at most" if is_convex else "at least"
-        return f"what is {bent.curvature.value} can be {side} a limit, not equal to one: {line}"
-    below, above = ("below", "above") if is_convex else ("above", "below")
-    what = f"what is {bent.curvature.value} can be kept {below} a limit; {above} one"
+        side = "above" if is_convex else "below"
+        return f"a {bent.curvature.value} expression can be bounded from {side}, not fixed by '==': {line}"
+    near, far = ("above", "below") if is_convex else ("below", "above")
+    what = f"a {bent.curvature.value} expression can be bounded from {near}; where it is from {far},"
     return f"{what} the rules of disciplined convex programming do not show that the set is convex"
 
 
@@ -264,9 +264,9 @@ def advice(culprit: Expr, scope: Scope) -> str:
         case Apply(atom="pow", args=(base, Number(value=0.5))):
             return _advice_on_root(base, scope)
         case Apply(atom="log", args=(inner,)) if infer(inner, scope).curvature is Curvature.CONVEX:
-            return "log is concave, and rises: take it of something concave; log(sum(exp(x))) is logsumexp(x)"
+            return "log is concave and increasing: use a concave argument. log(sum(exp(x))) is logsumexp(x)"
         case Apply(atom="exp", args=(inner,)) if infer(inner, scope).curvature is Curvature.CONCAVE:
-            return "exp is convex, and rises: take it of something convex"
+            return "exp is convex and increasing: use a convex argument"
         case Apply(atom="pow", args=(base, exponent)):
             inferred = infer(base, scope)
             if inferred.sign > 0 and names_in(exponent):
@@ -274,24 +274,24 @@ def advice(culprit: Expr, scope: Scope) -> str:
                 return f"require {p} >= 1 or {p} <= 0 (it is convex), or both {p} >= 0 and {p} <= 1 (concave)"
             number = number_of(exponent) or Fraction(1)
             hint = (
-                "an even power falls where its argument is negative: put something affine there, or "
-                "something convex and >= 0, or concave and <= 0"
+                "an even power is decreasing where its base is negative: make the base affine, or convex and "
+                ">= 0, or concave and <= 0"
                 if number > 0 and number % 2 == 0
-                else "of what may be negative only the powers 2, 4, … are convex: declare it"
+                else "if the base may be negative, only the powers 2, 4, … are convex: declare it"
                 + _declared(base, ">= 0" if number > 0 else "> 0")
             )
             if isinstance(exponent, Number) and exponent.value > 1 and inferred.curvature.is_convex:
                 zero = Apply("entrywise max", (base, Number(0.0, base.span)), base.span)
                 raised = to_source(replace(culprit, args=(zero, exponent)))
-                hint += f", or write {raised}, the same where a constraint keeps it >= 0"
+                hint += f", or write {raised}, which is equal where a constraint keeps the base >= 0"
             return hint if inferred.sign <= 0 and not (inferred.loewner or inferred.is_broken) else ""
         case Apply(atom="div", args=(above, below)) if infer(below, scope).is_constant:
             return _advice_on_product(below, above, scope)
         case Apply(atom="div", args=(above, _)) if not infer(above, scope).is_constant:
             return (
                 "the rules accept a quotient only if one of the two is constant: in a constraint, multiply "
-                "both sides by the denominator, where it is > 0; x**2 / y, or the sum of squares of x over "
-                "y, is written quad_over_lin(x, y)"
+                "both sides by the denominator if it is > 0; x**2 / y, or the sum of squares of x over y, is "
+                "written quad_over_lin(x, y)"
             )
         case Apply(atom="div", args=(above, Apply(atom="pow", args=(below, Number(value=power))))):
             return (
@@ -299,8 +299,8 @@ def advice(culprit: Expr, scope: Scope) -> str:
             )
         case Apply(atom="div", args=(_, below)) if infer(below, scope).sign <= 0:
             return (
-                f"a quotient is convex where what is below is > 0: declare it{_declared(below, '> 0')}; of a "
-                "number y also quad_over_lin(1, y) is 1 / y, with a value only where y > 0; with y > 0 the "
+                f"a quotient is convex if its denominator is > 0: declare it{_declared(below, '> 0')}; for a "
+                "number y, quad_over_lin(1, y) is also 1 / y, and is defined only for y > 0; if y > 0, the "
                 "constraint 1 / y >= 2 is 2 * y <= 1"
             )
         case Apply(atom="mul", args=(left, right)) if all(
@@ -317,10 +317,10 @@ def _advice_on_root(inner: Expr, scope: Scope) -> str:
     """The hint of ``advice`` for the square root of an expression; "" where there is none."""
     squares = isinstance(inner, Apply) and inner.atom in ("sum", "matmul")
     hint = (
-        "a square root is concave, and rises: the rules know it of something concave only. The root of a sum "
-        "of squares is norm(x), that of x.T @ P @ x is norm(root(P) @ x), that of x**2 + c**2 is norm([[x], "
-        "[c]]) of numbers, norm([[x, c * ones(n)]], axis=1) entry by entry, which are convex; where the root "
-        "is the whole objective, minimize what is under it"
+        "a square root is concave and increasing: the rules need a concave argument. The root of a sum of "
+        "squares is norm(x), that of x.T @ P @ x is norm(root(P) @ x), that of x**2 + c**2 is norm([[x], "
+        "[c]]) for numbers and norm([[x, c * ones(n)]], axis=1) entry by entry; these are convex. If the "
+        "root is the whole objective, minimize its argument"
     )
     return hint if squares or infer(inner, scope).curvature is Curvature.CONVEX else ""
 
@@ -335,22 +335,22 @@ def _advice_on_product(left: Expr, right: Expr, scope: Scope) -> str:
     if infer(left, scope).is_constant and infer(right, scope).loewner:
         m = left.args[0] if isinstance(left, Apply) and left.atom == "neg" else left
         whole = to_source(product([transpose(m), right, m]))
-        return f"a product keeps the curvature of its middle in the form {whole}"
+        return f"a product has the curvature of its middle factor in the form {whole}"
     for one, other in ((left, right), (right, left)):
         inferred = infer(one, scope)
         if isinstance(one, Name) and inferred.is_constant and inferred.sign == 0:
             name = ("scalar", "vector", "matrix")[len(inferred.dims)]
             kind = f"{name}[{', '.join(map(str, inferred.dims))}]" if inferred.dims else name
             return (
-                f"declare its sign: {one.id}: {kind} >= 0, or where it is negative that of its opposite, "
-                "and write a minus"
+                f"declare its sign: {one.id}: {kind} >= 0; if it is negative, declare its absolute "
+                "value, and write a minus"
             )
         is_factor = inferred.is_constant and infer(other, scope).curvature in (
             Curvature.CONVEX,
             Curvature.CONCAVE,
         )
         if is_factor and not (inferred.sign or names_in(one) & (scope.indices or {}).keys()):
-            return f"say its sign under 'require', for example: {to_source(one)} >= 0"
+            return f"state its sign under 'require', for example: {to_source(one)} >= 0"
         match other:
             case Apply(atom="log", args=(inner,)) if inner == one:
                 return f"x * log(x) is -entropy(x), which is convex: write -entropy({to_source(one)})"
@@ -373,8 +373,8 @@ def _advice_on_product(left: Expr, right: Expr, scope: Scope) -> str:
     if left != right and all(t.is_scalar and t.curvature is Curvature.AFFINE for t in both):
         a, b = to_source(left), to_source(right)
         return (
-            f"that a product is at least c**2, with both >= 0, is written [[{a}, c], [c, {b}]] >> 0; its "
-            f"square root, which is concave, geo_mean([[{a}], [{b}]])"
+            f"a product that is at least c**2, with both factors >= 0, is written [[{a}, c], [c, {b}]] >> 0; "
+            f"its square root, which is concave, is geo_mean([[{a}], [{b}]])"
         )
     return ""
 
@@ -409,36 +409,36 @@ SIDES_IN_WORDS = {
 }
 # The rule that failed and a way out, by words of the reason; the last one is about any other.
 RULES = {
-    "the inverse of": "an inverse is convex of a psd matrix that is affine or concave: declare the matrix "
-    "psd, or write it so that it shows (W.T @ W is psd)",
-    "a sum of a convex": "what is convex and what is concave add up to what may be neither: leave one "
-    "of them out, or put something affine there",
-    "a factor of unknown sign": "a factor keeps the curvature, or turns it, by its sign: say it under "
-    "'require', or as the name is declared, for example u: vector[n] >= 0",
-    "product": "a product keeps the curvature of a factor where all others are given, of a sign: fix one as "
-    "a parameter, or alternate between them in a procedure",
-    "quotient": "a quotient is convex where a constant >= 0 is divided by what is concave and > 0: put "
-    "something given above, or below, and -(1 / x) for -1 / x",
-    "a rank of": "a rank is not convex: nuclear(X), the sum of the singular values, is its convex stand-in; "
-    "a rank is fixed by a constraint of a program of class rank",
+    "the inverse of": "an inverse is convex if its matrix is psd, and affine or concave: declare the matrix "
+    "psd, or write it in a form that is psd (such as W.T @ W)",
+    "a sum of a convex": "the sum of a convex and a concave expression may be neither: drop one of them, or "
+    "make it affine",
+    "a factor of unknown sign": "the sign of a factor keeps or turns the curvature: state it under "
+    "'require', or where the name is declared, for example u: vector[n] >= 0",
+    "product": "a product has the curvature of one factor if all others are constants of known sign: fix one "
+    "as a parameter, or alternate between them in a procedure",
+    "quotient": "a quotient is convex if a constant >= 0 is divided by a concave expression > 0: make the "
+    "numerator or the denominator constant, and write -(1 / x) for -1 / x",
+    "a rank of": "a rank is not convex: nuclear(X), the sum of the singular values, is its convex surrogate; "
+    "a constraint on a rank needs a program of class rank",
     "that contains a variable": "make it a parameter, which is constant",
-    "extreme": "sums and extremes of all entries are not curved as the matrix is: take its trace, its diag, "
-    "lambda_max or lambda_min",
-    "an entry of": "only the diagonal of such a matrix is curved as the matrix is: take diag(F), or "
-    "trace(P @ F) with P psd",
-    "a block": "blocks are affine: add a variable in place of the curved block, and compare both in a "
+    "extreme": "sums and extremes of all entries do not have the curvature of the matrix: use its trace, its "
+    "diag, lambda_max or lambda_min",
+    "an entry of": "only the diagonal of such a matrix has its curvature: use diag(F), or trace(P @ F) with "
+    "P psd",
+    "a block": "blocks have to be affine: replace the curved block by a variable, and compare both in a "
     "constraint",
-    "the trace of": "a trace of P @ F is curved as F is where P is psd: declare it psd, or write W.T @ W",
-    "larg": "a largest value is convex of what is convex, and nothing else: put something convex there",
-    "small": "a smallest value is concave of what is concave, and nothing else: put something concave there",
-    "sum of squares": "quad_over_lin(x, y) is convex of an affine x and a concave y > 0: put something "
-    "affine in place of what is curved",
-    "": "an atom is convex or concave of what is affine, and of what is curved only where it rises or falls "
-    "to fit: put something affine there",
+    "the trace of": "the trace of P @ F has the curvature of F if P is psd: declare it psd, or write W.T @ W",
+    "larg": "a largest value is convex, and only if its argument is: make the argument convex",
+    "small": "a smallest value is concave, and only if its argument is: make the argument concave",
+    "sum of squares": "quad_over_lin(x, y) is convex for an affine x and a concave y > 0: make the curved "
+    "argument affine",
+    "": "the rules allow an affine argument, and a curved one only where the atom is increasing or "
+    "decreasing to match: make the argument affine",
 }
 BOTH_SIDES = (
-    "the smaller side may be convex, the larger one concave, both affine: an increasing function of both "
-    "sides can be left out; else put something affine on one side"
+    "the smaller side may be convex and the larger one concave; both may be affine: drop an increasing "
+    "function that is applied to both sides, or make one side affine"
 )
 SYMMETRIC = (
     "declare a name psd or symmetric; in a sum, write each product with its transpose, as in A @ Q + "
@@ -521,7 +521,7 @@ def check_curvature_of_sides(c: Constraint, types: tuple[Type, Type], scope: Sco
         as_whole = "as a whole, not entry by entry (compare with << or >>, or take its diag)"
         by_entry = "entry by entry, not as a whole (compare with <= or >=)"
         scope.source.require(
-            not is_other, e.span, f"{wanted}, and it is {word} {as_whole if t.loewner else by_entry}"
+            not is_other, e.span, f"{wanted}, but it is {word} {as_whole if t.loewner else by_entry}"
         )
 
 
@@ -555,10 +555,10 @@ def refuse_curvature(expr: Expr, inferred: Type, what: str, scope: Scope, turned
     ``turned``: what to do where the curvature is the opposite one.
     """
     if inferred.curvature is not Curvature.UNKNOWN:
-        scope.source.fail(expr.span, f"{what}, and it is {inferred.curvature.value}", turned or BOTH_SIDES)
+        scope.source.fail(expr.span, f"{what}, but it is {inferred.curvature.value}", turned or BOTH_SIDES)
     culprit, inner = _culprit(expr, inferred, scope)
     rule = next(text for words, text in RULES.items() if words in inferred.why)
-    scope.source.fail(culprit.span, f"{what}, and here is {inferred.why}", advice(culprit, inner) or rule)
+    scope.source.fail(culprit.span, f"{what}, but this is {inferred.why}", advice(culprit, inner) or rule)
 
 
 def _culprit(expr: Expr, inferred: Type, scope: Scope) -> tuple[Expr, Scope]:

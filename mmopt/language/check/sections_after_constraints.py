@@ -41,7 +41,7 @@ def cells(program: Program) -> Dim | None:
 
 
 def solved_programs(steps: Sequence[Step]) -> list[str]:
-    """The programs that the steps solve, in order, those inside blocks too."""
+    """The programs that the steps solve, in order, also inside blocks."""
     return [step.program for step in _walk(steps) if isinstance(step, SubProgram)]
 
 

@@ -54,12 +54,12 @@ MAX_NODES = 20_000  # of one expression, with every let substituted
 class Checked:
     """A program whose shapes and curvature hold, with its types.
 
-    ``program`` is the one that is compiled and evaluated: every ``let`` of what is chosen is substituted
-    in the lines that use it; ``written`` is the one of the file. ``lines`` has the givens, parameters, lets
-    and what is chosen as objective and constraints see them; ``constraints`` the types of both sides by
+    ``program`` is the one that is compiled and evaluated: every ``let`` of variables is substituted where it
+    is used; ``written`` is the one of the file. ``lines`` has the data, parameters, lets and variables as
+    objective and constraints see them; ``constraints`` the types of both sides by
     name; ``scope`` every name of the program, those of steps and multipliers too, as values: constant.
-    ``is_logarithmic``: the objective is a logarithm of what is chosen (``is_logarithm``). ``to_prove``: the
-    lines of ``require`` that have to hold with proof, not up to rounding: signs may rest on them.
+    ``is_logarithmic``: the objective is a logarithm of variables (``is_logarithm``). ``to_prove``: the
+    requirements that have to be proved, not only hold up to rounding: signs may depend on them.
     Equality is identity: what follows from a program alone is cached for it.
     """
 
@@ -79,7 +79,7 @@ class Checked:
 
 
 @cache
-@time_not_counted("the shipped programs, to compare with")
+@time_not_counted("the shipped programs, for comparison")
 def shipped(name: str) -> Checked:
     """A shipped program by name, read and checked once: its file is part of the package."""
     return check(Program.load(name))
@@ -88,8 +88,8 @@ def shipped(name: str) -> Checked:
 def check(program: Program, faults: dict[str, ProgramError] | None = None) -> Checked:
     """Check a program; the first mistake is raised as a :class:`~mmopt.errors.ProgramError`.
 
-    With ``faults``, a line of the wrong curvature is noted there by its name (the objective by "") and
-    the check goes on; names and shapes have to fit all the same.
+    With ``faults``, a constraint of the wrong curvature is recorded there by its name (the objective by ""),
+    and the check continues. Names and shapes still have to fit.
     """
     text, file = program.text, program.source.file
     is_as_read = faults is None and program is Program.parse(text, file)
@@ -347,7 +347,7 @@ def _number(program: Program, names: Names) -> Type:
 
 
 def split_lets(program: Program) -> tuple[tuple[Assignment, ...], tuple[Assignment, ...]]:
-    """The lets of what is given, and those that use what is chosen (directly or through another)."""
+    """The lets of data, and those that use variables (directly or through another let)."""
     chosen = {d.name for d in program.choose}
     given, derived = [], []
     for let in program.lets:

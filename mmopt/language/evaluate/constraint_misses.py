@@ -74,7 +74,7 @@ LINEAR = SUMS | PRODUCTS | {"add", "sub", "neg", "transpose", "diag", "toeplitz"
 def sizes_of_terms(
     expr: Expr, env: Env, chosen: frozenset[str], at: Array, memo: Memo | None = None
 ) -> Array:
-    """The sizes of entries of dense numbers, where ``at`` is not 0; ``chosen`` names what is not given."""
+    """The sizes of entries of dense numbers, where ``at`` is not 0; ``chosen``: the variables' names."""
     leaves = list(_leaves(expr, chosen))
     distinct = dict.fromkeys(leaves)
     if len(distinct) == len(leaves) and _sums(expr, chosen) < 2:
@@ -191,7 +191,7 @@ Undefined = tuple[Apply, tuple[int, ...]]
 
 
 def undefined(expr: Expr, env: Env, chosen: Set[str]) -> Undefined | None:
-    """The first atom with a value that is not finite, but for atoms of what is given: these may have some."""
+    """The first atom of variables with a value that is not finite; atoms of data may have such values."""
     if not any(_may_be_undefined(part, chosen) for part in walk(expr)):
         return None
     seen: list[Undefined] = []
@@ -211,7 +211,7 @@ def _may_be_undefined(part: Any, chosen: Set[str]) -> bool:
 
 
 def undefined_in(constraint: Constraint, env: Env, chosen: Set[str]) -> Undefined | None:
-    """``undefined`` for the sides of a line, and in a family for every index."""
+    """``undefined`` for the sides of a constraint, and in a family for every index."""
     return next((atom for side, at in _sides(constraint, env) if (atom := undefined(side, at, chosen))), None)
 
 
@@ -272,7 +272,7 @@ def violation(constraint: Constraint, env: Env, chosen: frozenset[str] = frozens
 def worst(
     constraint: Constraint, env: Env, chosen: frozenset[str] = frozenset(), memo: Memo | None = None
 ) -> tuple[float, tuple[int, ...]]:
-    """The violation where it is largest, and where: the index of the family, then the entry.
+    """The largest violation and its place: the index of the family, then the entry.
 
     Numbers and psd relations have no entry.
     """
@@ -289,9 +289,9 @@ def charge(
     *,
     rounded: bool = False,
 ) -> float:
-    """The most that an objective gains by a violated line: the violation of each entry times its multiplier.
+    """The largest gain of an objective from a violated constraint: each violation times its multiplier.
 
-    ``rounded`` : the rounding of the line's evaluation is counted as violation too.
+    ``rounded`` : the rounding of the evaluation counts as violation too.
     """
     worth = 0.0
     for miss in misses(constraint, env, chosen, memo, rounded=rounded):
@@ -307,10 +307,11 @@ def charge(
 
 
 def excess_with_errors(constraint: Constraint, env: Env) -> float:
-    """A bound on the violation of a line, relative to its sides, entry by entry, with errors of evaluation.
+    """A bound on the violation of a constraint, relative to its sides, entry by entry, with rounding errors.
 
-    0: it is proved to hold. Infinity: nothing is proved, for example for a rank, or for sides that are equal
-    up to rounding. A psd block is proved by the Schur complement of a corner that is proved to be definite.
+    0: the constraint is proved to hold. Infinity: nothing is proved, for example for a rank, or for sides
+    that are equal up to rounding. A psd block is proved by the Schur complement of a corner that is proved
+    to be definite.
     """
     family, op = constraint.family, constraint.relation.op
     if is_rank(constraint):
@@ -532,9 +533,9 @@ def _miss(relation: Relation, env: Env, chosen: frozenset[str], memo: Memo | Non
 
 
 def psd_deficit(parts: Sequence[Array], sizes: Sequence[Array]) -> float:
-    """The least part of its sizes that, added to the diagonal, makes each matrix psd.
+    """The smallest share of its sizes that makes each matrix psd when added to the diagonal.
 
-    Where a size is 0 nothing can be added: the row has to be 0, or no number is large enough.
+    If a size is 0, nothing can be added: the row has to be 0, or no share is large enough.
     """
     if any(part[size == 0.0].any() for part, size in zip(parts, sizes, strict=True)):
         return float(np.finfo(float).max)
@@ -549,13 +550,13 @@ NEARLY_ZERO = 1e-6
 
 
 def sizes_to_compare(sizes: Mapping[str, float]) -> dict[str, float]:
-    """The size of each variable; of one that is next to nothing the largest of all, or 1 where all are."""
+    """The size of each variable; for one that is nearly zero the largest of all, or 1 if all are."""
     most = max((size for size in sizes.values() if size > NEARLY_ZERO), default=1.0)
     return {name: size if size > NEARLY_ZERO * most else most for name, size in sizes.items()}
 
 
 def cleared(constraints: Sequence[Constraint], values: Mapping[str, Any], env: Env) -> dict[str, Any]:
-    """The values; entries that a line says are zero (``X[i, j] == 0``) are set to zero if they nearly are."""
+    """The values, where entries that a constraint sets to zero (``X[i, j] == 0``) are zero if nearly zero."""
     cleared_values = dict(values)
     for c in constraints:
         left, right = c.relation.left, c.relation.right

@@ -53,9 +53,9 @@ from mmopt.numerics import Array, Ints, balls, float_functions
 
 @dataclass(frozen=True)
 class Shared:
-    """The lets, in order, and requirements of a program, each product that occurs again computed once.
+    """The lets, in order, and the requirements of a program, where a repeated product is computed once.
 
-    ``passing`` are the names of the lets of such products, which nothing else uses.
+    ``passing``: the names of the lets that hold such products, which nothing else uses.
     """
 
     lets: tuple[Assignment, ...]
@@ -114,9 +114,9 @@ Look = Callable[[Apply, Any], None]
 class Memo:
     """Values already computed, by expression and by the objects that its names mean (identical, not equal).
 
-    For example, the repair of ``fitness_for_use`` and its line ``privacy`` both need the costs of all cells.
-    The objects are kept, so that no other one can take their place in memory; arrays must not be written to
-    between two evaluations with the same memo.
+    For example, the repair of ``fitness_for_use`` and its constraint ``privacy`` both need the costs of all
+    cells. The objects are kept, so that no other one can take their place in memory. Arrays must not be
+    written to between two evaluations with the same memo.
     """
 
     def __init__(self) -> None:
@@ -183,7 +183,7 @@ def is_row(expr: Expr, env: Env) -> bool:
 
 
 def in_rows(parts: Sequence[Any], are_rows: Sequence[Sequence[bool]]) -> list[list[tuple[Any, bool]]]:
-    """The parts of a block matrix in its rows, each with its flag in ``are_rows``: is it a row vector."""
+    """The parts of a block matrix by rows, each with its flag in ``are_rows``: whether it is a row vector."""
     rest = iter(parts)
     return [[(next(rest), is_row) for is_row in row] for row in are_rows]
 
@@ -218,7 +218,7 @@ class EntryIndices:
 
 
 def entry_indices(expr: Entries, env: Env) -> EntryIndices:
-    """The indices at which all conditions hold, by error bounds: found once where ``env`` has ``DECIDED``.
+    """The indices at which all conditions hold, by error bounds; computed once if ``env`` has ``DECIDED``.
 
     Raises ``KeyError`` for a dimension or parameter that ``env`` lacks, OptionError for a range below zero,
     ProgramError for a condition that may hold or not, by the rounding of its sides.

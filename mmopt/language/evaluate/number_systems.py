@@ -369,10 +369,10 @@ def _word(value: Any) -> str:
 
 
 def without_form(program: Program) -> str:
-    """The first part without a form by components, in words with its line; "" when every part has one.
+    """The first part without a form by components, in words with its constraint; "" if every part has one.
 
     Checked are those that a solve evaluates: lets, objective, constraints, repair, certificate and meaning.
-    A line that passes may still be refused where it is evaluated, because of the values of its arguments.
+    A part that passes may still be refused when it is evaluated, because of the values of its arguments.
     """
     for name, expr in _lines(program):
         if expr is None:

@@ -102,7 +102,7 @@ def sum_of_multiples(expr: Expr) -> Sum:
 
 
 def number_of(expr: Expr) -> Fraction | None:
-    """The exact value of numbers put together by ``+ - * /``, such as ``-2`` or ``1/3``; None for others."""
+    """The exact value of numbers combined by ``+ - * /``, such as ``-2`` or ``1/3``; None for others."""
     total = sum_of_multiples(expr)
     return total.get(None, Fraction(0)) if total.keys() <= {None} else None
 
@@ -153,7 +153,7 @@ def index_free_parts(expr: Expr, index: str) -> Iterator[Expr]:
 
 
 def together(expr: Expr, indices: frozenset[str], atoms: frozenset[str] = TOGETHER) -> Expr | None:
-    """The expression in a form that is computed for all indices at once, with vectors in their place.
+    """The expression in a form that is computed for all indices at once, with vectors in place of indices.
 
     It is entry by entry, by ``atoms``; ``A[i, :] @ x`` is ``(A @ x)[i]``. None when there is no such form.
     """

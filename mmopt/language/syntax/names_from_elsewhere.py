@@ -58,9 +58,9 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "I(n)": "eye({n})",
         "identity(n)": "eye({n})",
         "speye(n)": "eye({n})",
-        "zeros([m, n])": "0 * [[ones({m})]] @ [[ones({n})]].T, where outside blocks 0 does",
-        "zeros(m, n)": "0 * [[ones({m})]] @ [[ones({n})]].T, where outside blocks 0 does",
-        "zeros(n)": "0 * ones({n}), where outside blocks 0 does",
+        "zeros([m, n])": "0 * [[ones({m})]] @ [[ones({n})]].T, where 0 is enough outside blocks",
+        "zeros(m, n)": "0 * [[ones({m})]] @ [[ones({n})]].T, where 0 is enough outside blocks",
+        "zeros(n)": "0 * ones({n}), where 0 is enough outside blocks",
         "ones([m, n])": "[[ones({m})]] @ [[ones({n})]].T",
         "pi": "3.141592653589793",
         "range(n)": "{n}",
@@ -76,7 +76,7 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "log10(x)": "0.4342944819032518 * log({x})",
         "log1p(x)": "log(1 + {x})",
         "log2(x)": "1.4426950408889634 * log({x})",
-        "logaddexp(x, y)": "logsumexp([[{x}, {y}]], axis=1), where both are vectors; of numbers, without "
+        "logaddexp(x, y)": "logsumexp([[{x}, {y}]], axis=1), where both are vectors; for numbers, without "
         "the axis",
         "mul_elemwise(x, y)": "{x} * {y}",
         "multiply(x, y)": "{x} * {y}",
@@ -130,27 +130,26 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "transpose(A)": "{A}.T",
         "vcat(A, B)": "[[{A}], [{B}]]",
         "vdot(x, y)": "{x} @ {y}",
-        "vstack([A, B])": "[[{A}], [{B}]], where both are matrices; of vectors it has rows, [[{A}.T], "
+        "vstack([A, B])": "[[{A}], [{B}]], where both are matrices; for vectors, the rows are [[{A}.T], "
         "[{B}.T]]",
     }
     # What has no form here.
     | dict.fromkeys(
         ("Parameter(n)", "arange(n)", "linspace(x, y)"),
-        "not in the language: numbers come as data, for example w: vector[n], and are passed by their names",
+        "not in the language: declare data, for example w: vector[n], and pass them by name",
     )
     | dict.fromkeys(("ceil(x)", "floor(x)", "round(x)"), "not in the language: variables cannot be integers")
     | dict.fromkeys(
         ("cardinality(x)", "count_nonzero(x)", "nnz(x)", "norm0(x)"),
-        "not in the language: a number of entries is not convex; norm({x}, 1) is, and tends to make entries "
-        "0",
+        "not in the language: a count of entries is not convex; norm({x}, 1) is, and tends to make entries 0",
     )
     | dict.fromkeys(
         ("conj(x)", "imag(x)", "real(x)"),
-        "not in the language: a complex number is two, its real and its imaginary part",
+        "not in the language: write a complex number as its real and its imaginary part",
     )
     | dict.fromkeys(
         ("conv(x, y)", "convolve(x, y)"),
-        "not in the language: toeplitz({x}) @ {y} is its beginning, where {x} is given and both are as long",
+        "not in the language: toeplitz({x}) @ {y} is its first entries, for data {x} as long as {y}",
     )
     | dict.fromkeys(
         ("argmax(x)", "argmin(x)", "cos(x)", "sin(x)", "sinh(x)", "tan(x)", "tanh(x)"),
@@ -163,19 +162,18 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
     )
     | dict.fromkeys(
         ("eig(X)", "eigh(X)", "eigvals(X)", "eigvalsh(X)"),
-        "not in the language: of the eigenvalues there are lambda_max({X}), lambda_min({X}), trace({X}), "
-        "logdet({X})",
+        "not in the language: use lambda_max({X}), lambda_min({X}), trace({X}) or logdet({X})",
     )
     | dict.fromkeys(
         ("flatten(X)", "ravel(X)", "reshape(X)", "roll(X)", "upper_tri(X)", "vec(X)"),
-        "not in the language: entries keep their places; X[i, j] is one, W[j, :] a row, and sums may run "
-        "over i and j",
+        "not in the language: X[i, j] is an entry, W[j, :] is a row, and a sum may run over i and j",
     )
     | dict.fromkeys(
-        ("len(x)", "shape(x)", "size(x)"), "not in the language: sizes are dimensions: n of x: vector[n]"
+        ("len(x)", "shape(x)", "size(x)"),
+        "not in the language: sizes are dimensions, as n in x: vector[n]",
     )
     | {
-        "H(X)": "not in the language: a complex number is two; the transpose of a real matrix is {X}.T",
+        "H(X)": "not in the language: write a complex matrix as two real ones; the transpose is {X}.T",
         "PSD(X)": "not in the language: write the constraint {X} >> 0",
         "SOC(t, x)": "not in the language: write the constraint norm({x}) <= {t}",
         "Variable(n)": "not in the language: variables are declared under 'choose', for example x: "
@@ -183,29 +181,26 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "cummax(x)": "not in the language: write the constraints t[j] >= x[i] for i, j in n if i <= j",
         "det(X)": "not in the language: the determinant is neither convex nor concave; logdet({X}), its "
         "logarithm, is concave where {X} is psd",
-        "det_rootn(X)": "not in the language: logdet({X}) / n is its logarithm, and largest at the same "
-        "point",
+        "det_rootn(X)": "not in the language: logdet({X}) / n, its logarithm, has the same maximum point",
         "dotsort(x, y)": "not in the language: the largest entry of {x} is max({x})",
-        "harmonic_mean(x)": "not in the language: it is largest where sum(1 / {x}) is least, which is convex",
+        "harmonic_mean(x)": "not in the language: minimize sum(1 / {x}) instead, which is convex",
         "log_normcdf(x)": "not in the language: there is no function of the normal distribution",
         "loggamma(x)": "not in the language: there is no gamma function",
         "lstsq(A, y)": "not in the language: choose x, and minimize norm({A} @ x - {y}); for data it is "
         "pinv({A}) @ {y}",
         "matrix_power(X, k)": "not in the language: {X} @ {X} is the square, inv({X}) the inverse, "
         "root({X}) the root",
-        "median(x)": "not in the language: for data it is a t where sum(abs({x} - t)) is least",
+        "median(x)": "not in the language: for data it is a t that minimizes sum(abs({x} - t))",
         "partial_trace(X)": "not in the language: it is made of sums of entries, such as sum(X[i, i] for i "
         "in n)",
         "partial_transpose(X)": "not in the language: it is made of entries X[i, j]",
-        "pnorm(x, p)": "not in the language: sum(abs({x})**{p}) is its power {p}, and least at the same "
-        "point",
-        "prod(x)": "not in the language: sum(log({x})) is its logarithm, and largest at the same point",
+        "pnorm(x, p)": "not in the language: sum(abs({x})**{p}), its power {p}, has the same minimum point",
+        "prod(x)": "not in the language: sum(log({x})), its logarithm, has the same maximum point",
         "sign(x)": "not in the language: a sign is neither convex nor concave; abs({x}) is convex",
-        "slogdet(X)": "not in the language: its second part is, of a psd matrix, logdet({X})",
+        "slogdet(X)": "not in the language: for a psd matrix its second part is logdet({X})",
         "softmax(x)": "not in the language: it is neither convex nor concave; logsumexp({x}), a soft "
         "maximum, is convex",
-        "svd(X)": "not in the language: of the singular values there are sigma_max({X}), nuclear({X}), "
-        "norm({X}, fro)",
+        "svd(X)": "not in the language: use sigma_max({X}), nuclear({X}) or norm({X}, fro)",
         "von_neumann_entr(X)": "not in the language: entropy is of entries, not of eigenvalues",
     }
 )

@@ -149,7 +149,7 @@ class Program(Displayed):
 
     @property
     def changeable(self) -> tuple[Assignment, ...]:
-        """Its parameters and those of its search, which a caller may set."""
+        """The parameters of the program and of its search, which a caller may set."""
         return (*self.parameters, *self.search)
 
     @property
@@ -159,7 +159,7 @@ class Program(Displayed):
 
     @property
     def conditions(self) -> Iterator[Entries]:
-        """The clauses with a condition that its objective and lines are made of, each without its numbers."""
+        """The clauses with a condition in objective and constraints, each without its numbers."""
         sides = [side for c in self.constraints for side in (c.relation.left, c.relation.right)]
         objective: Expr | None = self.objective  # a procedure has none
         for node in (node for e in (objective, *sides) if e is not None for node in walk(e)):

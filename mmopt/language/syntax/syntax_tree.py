@@ -58,7 +58,7 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """``[[a, b], [c, d]]``: a matrix put together from blocks."""
+    """``[[a, b], [c, d]]``: a block matrix."""
 
     rows: tuple[tuple[Expr, ...], ...]
     span: Span = field(compare=False, repr=False)
@@ -151,8 +151,8 @@ class SubProgram:
 class Repeat:
     """Steps that are repeated.
 
-    ``repeat``: at most so many times, or until a relation holds; ``alternate`` (``settles``): until the
-    objective of the last step that solves no longer falls.
+    ``repeat``: up to a number of times, or until a relation holds; ``alternate`` (``settles``): until the
+    objective of the last solve no longer decreases.
     """
 
     times: Expr
@@ -176,7 +176,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """How a strategy that came from elsewhere becomes a point of the program."""
+    """The conversion of a strategy from elsewhere to a point of the program."""
 
     strategy: Declaration
     values: tuple[Assignment, ...]

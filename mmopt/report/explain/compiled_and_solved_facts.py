@@ -97,11 +97,9 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
     quadratic = ""
     if matrix is not None and matrix.is_quadratic:
         after, before = (sum(c.count for c in of if c.kind == "zero") for of in (cones, sizes.cones))
-        by = (
-            f", with {counted(after - before, 'new unknown')}, an equation for each" if after > before else ""
-        )
+        by = f", with {counted(after - before, 'new variable')}, an equation each" if after > before else ""
         quadratic = (
-            f"{QUADRATIC}{by}, other curved parts become cones: {matrix.solver} takes a quadratic objective"
+            f"{QUADRATIC}{by}; other curved parts become cones: {matrix.solver} takes a quadratic objective"
         )
         sizes = replace(sizes, cones=cones, variables=matrix.columns)
     return replace(
@@ -340,7 +338,7 @@ def _handed_over(checked: Checked, sizes: Mapping[str, int], quadratic: str) -> 
         elif d.kind == "psd":
             words.append(f"1 psd cone of size {d.dims[0].value(sizes):,}")
         elif d.kind == "symmetric":
-            words.append("one unknown for each pair of entries that are the same")
+            words.append("one variable for each pair of equal entries")
         if d.sign:
             words.append("nonnegative, entry by entry")
         yield Handed(d.name, name_of(d.name), tuple((text,) for text in words or ["free"]))
@@ -358,9 +356,9 @@ def _constraint(
     scope = decided.scope
     if is_rank(c):
         words = (
-            "left out: penalty · tr(Z D) is put on the objective, round by round, with Z the matrix and D "
-            "the projector on its eigenvectors beyond the rank; residual: the first singular value after it, "
-            "over the largest"
+            "not passed: each round adds penalty · tr(Z D) to the objective, where Z is the matrix and D "
+            "projects onto its eigenvectors beyond the rank; residual: the first singular value beyond the "
+            "rank, relative to the largest"
         )
         return Handed(c.name, relation_of(c.relation, scope), ((words,),))
     how: list[Sentence] = []
@@ -388,7 +386,7 @@ def _constraint(
     elif c.family and not decided.loop:
         how.append((f"all {times:,} as one vector {kind}: ", relation_of(decided.relation, scope)))
     elif c.family:
-        how.append((f"{times:,} by themselves{each}",))
+        how.append((f"{times:,} separately{each}",))
     else:
         how.append((f"{'linear, ' if not how else ''}as it stands",))
     return Handed(c.name, relation_of(c.relation, scope), tuple(how))
@@ -431,8 +429,10 @@ def _cones_of_atoms(
         )
         for atom in sorted(needed)
     }
-    each = [f"{atom} by {text}" if text else f"{atom} as in a line before" for atom, text in words.items()]
-    return [(f"{', '.join(each)}, with the unknowns that cvxpy adds",)] if each else []
+    each = [
+        f"{atom} by {text}" if text else f"{atom} as in an earlier constraint" for atom, text in words.items()
+    ]
+    return [(f"{', '.join(each)}, with variables that cvxpy adds",)] if each else []
 
 
 def _block(node: Apply, scope: Scope, place: str | None) -> Sentence:

@@ -263,7 +263,7 @@ def plain_data(value: Any) -> Any:
 
 
 NEAR = ", and the point may be moved a little, to keep all constraints"  # of a convex program
-QUADRATIC = "squares stay squares"  # begins the words on what needs no cone in a quadratic objective
+QUADRATIC = "squares are passed as squares"  # begins the words on what needs no cone in a quadratic objective
 DOTS = "…"
 SHORT_ARGUMENT = 6  # characters up to which an argument is not left out
 LARGEST = 60  # operations, names and numbers of a formula that is shown whole outside of its program

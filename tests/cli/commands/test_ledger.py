@@ -101,7 +101,7 @@ def test_a_part_of_the_table(run: Any, files: Path, saved: Path, ledger: Path) -
     done = charged(run, saved, "--out", "f", "--part", "F")
     assert done.status == 0
     assert done.err.endswith(
-        "confidential, for you alone: 500 of 500 rows in the part are counted, none dropped\n"
+        "confidential, do not publish: 500 of 500 rows in the part are counted, none dropped\n"
     )
     assert charged(run, saved, "--out", "m", "--part", "M").status == 0
     assert charged(run, saved, "--out", "m2", "--part", "M").status == 2

@@ -35,13 +35,13 @@ SETS = {
     ),
     "{rows: 2}": (
         "rows 2",
-        "up to 2 rows of one person, added or removed; that nobody has more is not checked",
+        "up to 2 rows of one person, added or removed; that nobody has more is assumed, not checked",
         "2 times the largest {norm} norm of a column",
     ),
     "{participation: {separation: 2, at_most: 3}}": (
         "participation separation 2 at most 3",
         "the rows of one person: one in a step, added or removed, in at most 3 steps (the cells in "
-        "order), any two at least 2 apart; that nobody has more is not checked",
+        "order), any two at least 2 apart; that nobody has more is assumed, not checked",
         "upper bound: {sum} over the columns of the steps of one person",
     ),
 }

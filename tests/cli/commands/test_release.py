@@ -23,7 +23,7 @@ from mmopt.report.accuracy_release_and_ledger_tables import NOISE_ALONE
 from mmopt.request import load_request
 
 TRUTH = {"sex=F": 500, "sex=M": 307, "age < 18": 300, "age < 65": 800}
-FACTS = "confidential, for you alone: 807 of 807 rows in the table are counted, none dropped\n"
+FACTS = "confidential, do not publish: 807 of 807 rows in the table are counted, none dropped\n"
 
 
 def answers(folder: Path) -> dict[str, dict[str, float]]:
@@ -186,7 +186,7 @@ def test_dropped_rows_are_told_to_the_owner_only(run: Any, files: Path, saved: P
         "release", "total.yaml", "people.csv", "--program", "l2_strategy", "--simulate", 1, "--out", "out"
     )
     assert done.status == 0, done
-    assert done.err.endswith("alone: 1 of 3 rows in the table are counted, 2 dropped (2 by 'sex')\n")
+    assert done.err.endswith("publish: 1 of 3 rows in the table are counted, 2 dropped (2 by 'sex')\n")
     assert "dropped" not in (files / "out" / MANIFEST_FILE).read_text(encoding="utf-8")
 
 
@@ -204,7 +204,7 @@ def test_rows_without_a_cell_are_refused(files: Path, run: Any, saved: Path) -> 
     (files / "people.csv").write_text("sex,age\nF,30\nX,30\n", encoding="utf-8")
     done = run("release", "total.yaml", "people.csv", "--strategy", saved, "--out", "out")
     assert done.status == 2 and not (files / "out").exists()
-    assert "error: people.csv: rows without a cell, of 2 (confidential, for you alone):" in done.err
+    assert "error: people.csv: rows without a cell, of 2 (confidential, do not publish):" in done.err
 
 
 def test_a_forged_strategy_is_refused(

@@ -180,12 +180,12 @@ def test_a_bound_is_derived_where_none_is_stated(run: Any, files: Path) -> None:
 def test_a_trace_in_place_of_the_tables_and_beside_the_figures(run: Any, files: Path) -> None:
     done = run("solve", files / "total.yaml", "--program", "l2_strategy", "--trace")
     assert done.status == 0 and max(map(len, done.out.splitlines())) <= 80
-    assert "─ judge" in done.out and re.search(r"─ kernel +\S+ s  nuclear ", done.out)
+    assert "─ evaluation" in done.out and re.search(r"─ kernel +\S+ s  nuclear ", done.out)
     found = json.loads(run("solve", files / "total.yaml", "--trace", "--json").out)
     assert found["trace"]["name"] == found["program"] and "objective" in found
     done = run("solve", files / "total.yaml", "--trace-page", files / "t.html")
     page = (files / "t.html").read_text(encoding="utf-8")
-    assert done.out.startswith("program ") and "<b>judge</b>" in page
+    assert done.out.startswith("program ") and "<b>evaluation</b>" in page
 
 
 def test_a_trace_without_a_solution_ends_in_the_error(
@@ -203,7 +203,7 @@ def test_a_trace_without_a_solution_ends_in_the_error(
                 and alone.out == ""
                 and alone.status != 0
             )
-            assert shown.out.count("handed over  linear, as it stands") == 2 and re.search(
+            assert shown.out.count("solver gets  linear, as it stands") == 2 and re.search(
                 r"─ solver  \S+ s  clarabel", shown.out
             )
             found = json.loads(run(*command, "--trace", "--json").out)
@@ -227,7 +227,7 @@ def test_a_trace_of_a_text_with_a_mistake_goes_as_far_as_the_text(
             tree = json.loads(found.out)["trace"]
             assert not nodes or [node["name"] for node in tree["nodes"]][-1] == "error"
             assert not nodes or len(tree["nodes"]) >= nodes
-            assert ("to blame: convex" in shown.out) == (part == "x**2")
+            assert ("cause: convex" in shown.out) == (part == "x**2")
 
 
 def test_a_program_without_data_of_a_workload_needs_no_file(run: Any, files: Path) -> None:
@@ -235,7 +235,7 @@ def test_a_program_without_data_of_a_workload_needs_no_file(run: Any, files: Pat
     (files / "p.program").write_text(text, encoding="utf-8")
     assert json.loads(run("solve", "--program", "p.program", "--json").out)["objective"] == pytest.approx(2)
     trace = run("solve", "--program", "p.program", "--trace").out
-    assert "─ instance  no queries are used" in trace and "handed over  linear" in trace
+    assert "─ instance  no queries are used" in trace and "solver gets  linear" in trace
     first = run("solve", "p.program")
     assert first.status == 2 and "mmopt solve [WORKLOAD] --program p.program" in first.err
     needs = run("solve", "--program", "fitness_for_use")

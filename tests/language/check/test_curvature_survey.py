@@ -89,7 +89,7 @@ RULES = [
     ("c @ u**2", "convex", "times a constant ≥ 0 keeps the curvature", ["c", "u**2"]),
     ("-2 * sum(sqrt(u))", "convex", "times a constant ≤ 0 turns the curvature", ["-2", "sum(sqrt(u))"]),
     ("t + sum(u**2)", "convex", "a sum of affine and convex parts", ["t", "sum(u**2)"]),
-    ("t - sum(sqrt(u))", "convex", "something affine less something concave", ["t", "sum(sqrt(u))"]),
+    ("t - sum(sqrt(u))", "convex", "affine minus concave", ["t", "sum(sqrt(u))"]),
     (
         "quad_over_lin(u, sqrt(t))",
         "convex",
@@ -117,7 +117,7 @@ def test_names_say_what_they_are() -> None:
     assert [part.rule for part in node.parts] == ["computed from data", "a variable"]
     text = program.text.replace("[[u[i], 1], [1, v[i]]] >> 0", "u[i] * k <= 1")
     family = survey(Program.parse(text)).lines[1]
-    assert [part.rule for part in family.sides[0].parts] == ["entries of something affine", "a dimension"]
+    assert [part.rule for part in family.sides[0].parts] == ["entries of an affine expression", "a dimension"]
 
 
 # sense, objective, constraint: the name of the line, the part to blame, why
@@ -138,12 +138,12 @@ BAD = [
         "t <= 1",
         "",
         "sqrt(abs(u - c))",
-        "an increasing concave function of something convex",
+        "an increasing concave function of a convex expression",
     ),
     ("minimize", "t", "diag(X) * u <= 1", "line", "diag(X) * u", "a product of two expressions"),
     ("minimize", "t", "sum(d * sqrt(u)) <= t", "line", "d * sqrt(u)", "a factor of unknown sign"),
     ("minimize", "t", "t**2 >= 1", "line", "t**2", "it is convex"),
-    ("minimize", "t", "t**2 == 1", "line", "t**2", "both sides of '==' have to be affine, and it is convex"),
+    ("minimize", "t", "t**2 == 1", "line", "t**2", "both sides of '==' have to be affine, but it is convex"),
     ("minimize", "t", "inv(X) <= 1", "line", "inv(X)", "it is convex as a whole"),
 ]
 

@@ -74,7 +74,7 @@ REJECTED = [
     ("trace(S @ inv(X))", "the trace of a convex matrix against one not known to be psd (write W.T @ W)"),
     ("trace(-G @ inv(X))", "the trace of a convex matrix against one not known to be psd (write W.T @ W)"),
     ("trace(inv(X) @ Y)", "a product of two expressions that both contain variables"),
-    ("sum(abs(inv(X)))", "a convex function of something convex"),
+    ("sum(abs(inv(X)))", "a convex function of a convex expression"),
     (
         "inv(X)[0, 1]",
         "an entry of a matrix that is curved as a whole (its diagonal is diag(F))",
@@ -87,8 +87,8 @@ REJECTED = [
         "the trace of a convex matrix against one not known to be psd (write W.T @ W)",
     ),
     ("sum(v**2 * g)", "a convex expression times a factor of unknown sign"),
-    ("sum(1 / v)", "a quotient that is not (a constant >= 0) / (something concave and >= 0)"),
-    ("max(sqrt(u))", "a largest (smallest) entry of something concave (convex)"),
+    ("sum(1 / v)", "a quotient that is not (a constant >= 0) / (a concave expression >= 0)"),
+    ("max(sqrt(u))", "a largest (smallest) entry of a concave (convex) expression"),
     ("W[0, :] @ abs(X) @ W[0, :].T", "a convex expression times a factor of unknown sign"),
     ("nuclear(inv(X))", "a norm of a curved expression"),
     ("trace(S * inv(X))", "a convex expression times a factor of unknown sign"),
@@ -225,7 +225,7 @@ def test_rejected_expressions(subtests: pytest.Subtests) -> None:
                 assert caught.value.message == "root needs a matrix known to be psd"
             else:
                 assert (
-                    caught.value.message == f"the objective of 'minimize' has to be convex, and here is {why}"
+                    caught.value.message == f"the objective of 'minimize' has to be convex, but this is {why}"
                 )
 
 

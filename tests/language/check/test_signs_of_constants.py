@@ -140,16 +140,20 @@ def test_a_power_of_a_given_exponent_is_curved_for_each_that_it_may_have(subtest
 
 
 ADVICE = [
-    ("", "(1 - a) * norm(x)", "say its sign under 'require', for example: 1 - a >= 0"),
-    ("", "norm(x) / (1 - a)", "say its sign under 'require', for example: 1 - a >= 0"),
+    ("", "(1 - a) * norm(x)", "state its sign under 'require', for example: 1 - a >= 0"),
+    ("", "norm(x) / (1 - a)", "state its sign under 'require', for example: 1 - a >= 0"),
     (
         "",
         "norm(x) / a",
-        "declare its sign: a: scalar >= 0, or where it is negative that of its opposite, and write a minus",
+        "declare its sign: a: scalar >= 0; if it is negative, declare its absolute value, and write a minus",
     ),
-    ("", "(u[i] - 1) * x[i]**2 for i in n", "a factor keeps the curvature, or turns it, by its sign"),
+    ("", "(u[i] - 1) * x[i]**2 for i in n", "the sign of a factor keeps or turns the curvature"),
     ("", "abs(x)**p", "require p >= 1 or p <= 0 (it is convex), or both p >= 0 and p <= 1 (concave)"),
-    ("p >= 1", "x**p", "of what may be negative only the powers 2, 4, … are convex: declare it: x: … >= 0"),
+    (
+        "p >= 1",
+        "x**p",
+        "if the base may be negative, only the powers 2, 4, … are convex: declare it: x: … >= 0",
+    ),
     ("", "abs(x)**sqrt(c)", "as in x**2"),
     ("", "x[i]**(i + 1) for i in n", "as in x**2"),
     ("p > 1", "abs(x)**p / (1 - p)", "a convex function is minimized, a concave one maximized"),

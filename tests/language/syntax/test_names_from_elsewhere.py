@@ -212,11 +212,10 @@ def test_arguments_stand_in_place_and_calls_inside_are_replaced(subtests: pytest
         "cp.log_sum_exp(A, axis=1)": "write logsumexp(A, axis=1)",
         "cp.maximum(x, y, 0)": "write max(x, y, 0)",
         "np.vstack((A, B, A))": (
-            "vstack([A, B]) is [[A], [B]], where both are matrices; of vectors it has rows, [[A.T], [B.T]]"
+            "vstack([A, B]) is [[A], [B]], where both are matrices; for vectors, the rows are [[A.T], [B.T]]"
         ),
         "f.g(x)": "no library is needed: atoms have bare names",
-        "norm(x + y, 3)": "not in the language: sum(abs(x + y)**3) is its power 3, and least at the "
-        "same point",
+        "norm(x + y, 3)": "not in the language: sum(abs(x + y)**3), its power 3, has the same minimum point",
     }
     for expression, hint in cases.items():
         with subtests.test(expression):

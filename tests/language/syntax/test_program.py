@@ -129,6 +129,6 @@ def test_the_sign_that_a_factor_lacks_is_declared() -> None:
     with pytest.raises(ProgramError) as caught:
         check(Program.parse(text))
     assert caught.value.hint == (
-        "declare its sign: lam: scalar >= 0, or where it is negative that of its opposite, and write a minus"
+        "declare its sign: lam: scalar >= 0; if it is negative, declare its absolute value, and write a minus"
     )
     check(Program.parse(text.replace("scalar", "scalar >= 0")))

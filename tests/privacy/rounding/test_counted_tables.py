@@ -66,7 +66,7 @@ def test_tables_that_do_not_fit_are_refused() -> None:
         measure(planned, Wrong(counts, SIZES))
     assert str(raised.value) == (
         "the table of counts by 'a0', 'a1' has shape (3, 2) and 282 rows, expected (3, 2) and 276 "
-        "(confidential, for you alone)"
+        "(confidential, do not publish)"
     )
     dense = plan(Workload.from_matrix(np.tri(4)), solve(Workload.from_matrix(np.tri(4))).strategy, {"rho": 1})
     with pytest.raises(DataError) as raised:

@@ -349,10 +349,10 @@ def test_atoms_say_their_cones(subtests: pytest.Subtests) -> None:
             text += "    X: psd[n, n]\nminimize\n    sum(x) + trace(X)\nsubject to\n"
             program = Program.parse(f"{text}    a: {line}\n    b: {line}\n")
             e = explain(program, Workload.from_matrix(np.tri(3)))
-            assert how(e, "a") == f"{words}, with the unknowns that cvxpy adds | as it stands"
+            assert how(e, "a") == f"{words}, with variables that cvxpy adds | as it stands"
             names = [part.partition(" by ")[0] for part in words.split(", ")]
-            before = ", ".join(f"{name} as in a line before" for name in names)
-            assert how(e, "b") == f"{before}, with the unknowns that cvxpy adds | as it stands"
+            before = ", ".join(f"{name} as in an earlier constraint" for name in names)
+            assert how(e, "b") == f"{before}, with variables that cvxpy adds | as it stands"
             assert how(e, "minimize") == "linear, as it stands"
 
 
@@ -380,14 +380,14 @@ def test_blocks_that_are_shared() -> None:
     e = explain(Program.parse(OWN), Workload.from_matrix(np.tri(3)), {"k": 5.0})
     assert how(e, "minimize") == (
         "X⁻¹ replaced by Y with one psd block [Y, I; I, X] ⪰ 0 | X^½ replaced by S′ with one psd block "
-        "[X, S′; S′, I] ⪰ 0 | squares stay squares, other curved parts become cones: clarabel takes a "
-        "quadratic objective"
+        "[X, S′; S′, I] ⪰ 0 | squares are passed as squares; other curved parts become cones: clarabel takes "
+        "a quadratic objective"
     )  # S is chosen here: the new one has another name
     assert how(e, "again") == "X⁻¹ by the block of 'minimize' | as it stands"
-    assert how(e, "each") == "3 by themselves, one for each i in n"
+    assert how(e, "each") == "3 separately, one for each i in n"
     assert how(e, "whole") == "1 psd cone of size 3"
     assert how(e, "same") == "linear, as it stands"
-    assert how(e, "S") == "one unknown for each pair of entries that are the same"
+    assert how(e, "S") == "one variable for each pair of equal entries"
     given = {g.name.plain: g for g in compiled(e).givens}
     assert (given["k"].origin, given["k"].figures) == ("passed", "5")
 
