@@ -147,7 +147,8 @@ def slacks_of(costs: Array, t: float) -> Array:
 def direction(soft: Soft, at: LogWeights, barrier: float) -> tuple[Array, Array]:
     """Newton's step up D + barrier * Σ x in the logarithms x, along which sums of weights that are 1 stay so.
 
-    With ``soft.barrier`` D has the logarithms already, and ``barrier`` is 0. Returns the step of the cells and that of the queries; inside, queries stand before cells.
+    With ``soft.barrier`` D has the logarithms already, and ``barrier`` is 0. Returns the step of the cells
+    and that of the queries; inside, queries stand before cells.
     """
     m = len(at.q)
     logs = np.concatenate([at.q, at.p])
