@@ -45,7 +45,7 @@ from mmopt.driver.accepted_options_and_inputs import as_program
 from mmopt.driver.templates import MOST_ATTRIBUTES, TEMPLATES, template_bound, templates
 from mmopt.errors import Error, OptionError, PrivacyError, TooLargeError, WorkloadError, counted
 from mmopt.language import Program
-from mmopt.limits import fits_memory
+from mmopt.limits import deadline, fits_memory
 from mmopt.mechanism import Plan, plan
 from mmopt.mechanism.release_plan import accuracy_columns
 from mmopt.mechanism.standard_errors_and_intervals import check_confidence
@@ -74,7 +74,7 @@ from mmopt.request.workload_file_and_arguments import P_IDENTITY_CELLS, suits_p_
 from mmopt.results import Answered, Frame, Solution, gap_between
 from mmopt.results.solution import FOR_TARGETS
 from mmopt.sectors.row_space_cells_and_targets import why_not_of_few
-from mmopt.solvers import SolverLike
+from mmopt.solvers import Options, SolverLike
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike, unit_of
 from mmopt.workloads import (
     Explicit,
@@ -573,6 +573,7 @@ def accuracy(
         "threads": threads,
     }
     given = {name: value for name, value in options.items() if value is not None}
+    Options(**{name: value for name, value in given.items() if name != "solver"})  # refused before any work
     solving = partial(solved or solve, **given)
     if strategy is not None:
         for name, value in {"program": program, "givens": givens, **options}.items():
@@ -596,9 +597,10 @@ def accuracy(
         return Accuracy(
             offer.plan, strategy, confidence, "; ".join([f"{offer.words}: {offer.figure}", *misses])
         )
-    choice = default_strategy(
-        request.workload, request.privacy, request.neighbours, solving, say, refuse=refuse
-    )
+    with deadline(time_limit):  # searches of templates take no option
+        choice = default_strategy(
+            request.workload, request.privacy, request.neighbours, solving, say, refuse=refuse
+        )
     if say is not None:
         say(f"chosen: {choice.words} (choose another with --program; program= in Python)")
     return Accuracy(choice.best.plan, choice.best.solution, confidence, choice.words, choice.others)

@@ -22,6 +22,7 @@ from mmopt.driver.templates import TEMPLATES
 from mmopt.errors import Error, OptionError, PrivacyError
 from mmopt.installation_and_files import write_whole
 from mmopt.language import Program
+from mmopt.limits import deadline
 from mmopt.mechanism import Plan
 from mmopt.mechanism.release_writing import partial_sibling
 from mmopt.privacy.epsilon_delta_rho import PURE_HINT
@@ -153,18 +154,19 @@ def planned_accuracy(
         is_pure = request.privacy is not None and request.privacy.is_pure
         check_privacy(request, "", by_targets=False, norm=1 if is_pure else 2)
 
-    planned = accuracy(
-        request.workload,
-        request.privacy,
-        neighbours=request.neighbours,
-        strategy=solution,
-        confidence=confidence,
-        refuse=refuse,
-        solved=partial(
-            run_solve, solver=solver, givens=None, options=options, keep_interrupted=keep_interrupted
-        ),
-        say=note,
-    )
+    with deadline(options.get("time_limit")):  # also of the searches that take no option
+        planned = accuracy(
+            request.workload,
+            request.privacy,
+            neighbours=request.neighbours,
+            strategy=solution,
+            confidence=confidence,
+            refuse=refuse,
+            solved=partial(
+                run_solve, solver=solver, givens=None, options=options, keep_interrupted=keep_interrupted
+            ),
+            say=note,
+        )
     if (
         solution is None
         and planned.solution.program.removeprefix("template ") in TEMPLATES

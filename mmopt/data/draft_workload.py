@@ -272,7 +272,7 @@ class Draft:
         data = [*table, null_key(USUAL_WORDS)] if self.has_texts else table
         write = f"# Replace each {OPEN}; 'mmopt check' names those that are left."
         drop = "outside: drop, missing: drop"
-        drop = f"{drop} to data, above" if data else f"data: {{{drop}}}"
+        where, drop = (" to data, above", drop) if data else ("", f"data: {{{drop}}}")
         lines = [
             f"# Drafted by mmopt init from {spelled(self.source)}: {about[0]}",
             *(f"# {line}" for line in about[1:]),
@@ -292,8 +292,8 @@ class Draft:
                 else []
             ),
             *([f"data: {{{', '.join(data)}}}"] if data else []),
-            "# A row with another value, or with none, stops a release. To leave such rows out, add",
-            f"# {drop}.",
+            f"# A row with another value, or with none, stops a release. To leave such rows out, add{where}:",
+            f"#   {drop}",
             "# unit: {column: person, rows: 3}  # if one person may have several rows",
             "# privacy: {epsilon: 1.0, delta: 1.0e-6}  # what may be spent: your decision",
         ]

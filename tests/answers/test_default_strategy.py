@@ -13,14 +13,32 @@ from few_attributes import up_to
 from random_workloads import domain_of, random_workload
 
 from mmopt import Privacy, PrivacyError, Program, Solution, Workload, accuracy, solve
+from mmopt.answers import accuracy_budget_and_default_strategy
 from mmopt.answers.accuracy_budget_and_default_strategy import default_strategy, offer
-from mmopt.errors import Error, TooLargeError, WorkloadError
-from mmopt.limits import Stop
+from mmopt.errors import Error, OptionError, TooLargeError, WorkloadError
+from mmopt.limits import Stop, time_left
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Product, factors_and_products as f
 
 TRI = Workload.from_matrix(np.tri(6))
 BOTH = Privacy(epsilon=1.0, delta=1e-6)
+
+
+@pytest.mark.quick
+def test_a_time_limit_is_for_all_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of templates take no option, and end at the deadline; a bad limit is refused before any work."""
+    left: list[float] = []
+
+    def chosen(*_: object, **__: object) -> None:
+        left.append(time_left())
+        raise WorkloadError("no choice")
+
+    monkeypatch.setattr(accuracy_budget_and_default_strategy, "default_strategy", chosen)
+    with pytest.raises(WorkloadError):
+        accuracy(TRI, BOTH, time_limit=1e6)
+    with pytest.raises(OptionError, match="a time limit is a positive number"):
+        accuracy(TRI, BOTH, time_limit=0)
+    assert 0 < left[0] <= 1e6 and len(left) == 1
 
 
 def without_targets(workload: Workload) -> Workload:

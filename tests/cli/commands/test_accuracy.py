@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 import mmopt
+from mmopt.cli import solve_and_plan
+from mmopt.limits import time_left
 from mmopt.mechanism.release_writing import ANSWERS_FILE, MANIFEST_FILE
 from mmopt.results import Solution
 
@@ -35,6 +37,17 @@ def text_of(files: Path, kind: str, privacy: str) -> str:
     if kind == "wishes":
         return WISHES + PRIVACIES[privacy]
     return (files / "total.yaml").read_text(encoding="utf-8").split("privacy:")[0] + PRIVACIES[privacy]
+
+
+def test_a_time_limit_is_for_all_searches(run: Any, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[float] = []
+
+    def planned(*_: object, **__: object) -> None:
+        left.append(time_left())
+        raise mmopt.WorkloadError("no plan")
+
+    monkeypatch.setattr(solve_and_plan, "accuracy", planned)
+    assert run("accuracy", "total.yaml", "--time-limit", "1000").status == 2 and 0 < left[0] <= 1000
 
 
 @pytest.mark.some(1)
