@@ -580,7 +580,7 @@ def prepare(
     wanted = wishes_and_missed(planned.plan)
     missed = unmet_words(planned.plan.workload.groups(), wanted)
     if missed and not (anyway or planned.plan.absolute):
-        free = "" if all(wanted) else " (less, if every entry has one, however loose)"
+        free = "" if all(wanted) else " (where every entry has one, however loose, no more is spent)"
         raise PrivacyError(
             f"at this privacy accuracy targets are missed by {missed}",
             hint="no row was read, nothing is spent. 'mmopt accuracy' shows by how much, and 'mmopt budget' "
@@ -619,8 +619,10 @@ def words_in_rho(bill: Bill, planned: Accuracy) -> str:
     words = f"in the ledger, which counts rho, Laplace noise costs rho {charged_rho} (epsilon² / 2)"
     for other in planned.others:
         rho = rounded(str(other.plan.rho), 5, up=True)
+        missed = unmet_words(other.plan.workload.groups(), wishes_and_missed(other.plan))
+        but = f" (targets are missed by {missed})" if missed else ""
         words += (
-            f"; {other.words} would cost rho {rho}, with {other.figure}: to choose it write "
+            f"; {other.words} would cost rho {rho}, with {other.figure}{but}: to choose it write "
             f"'privacy: {{rho: {rho}}}' (privacy={{\"rho\": {rho}}} in Python)"
         )
     return words

@@ -127,6 +127,7 @@ def main() -> None:
     try:
         build()(prog_name="mmopt")
     except SystemExit as ended:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # what was to be said is said; only Python ends now
         sys.exit(WATCH.interrupted if ended.code == INTERRUPTED else ended.code)
     except OSError as error:
         note(f"error: {error}")

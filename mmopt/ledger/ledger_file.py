@@ -283,7 +283,7 @@ def _transaction(path: Path, begin: str) -> Iterator[sqlite3.Connection]:
     except OSError as error:
         raise LedgerError(
             f"there is no ledger '{path}': {error.strerror}",
-            hint="mmopt ledger create FILE --data-set NAME --rho R",
+            hint="mmopt ledger create FILE --data-set NAME --rho R [--neighbours UNIT]",
             in_python="create one: mmopt.Ledger.create(file, data_set, rho=R)",
         ) from None
     if not stat.S_ISREG(status.st_mode):

@@ -334,7 +334,7 @@ class Ledger(Tabular):
             raise PrivacyError(
                 f"the total is rho {_total_text(rho)} and epsilon {_total_text(epsilon)}, expected one of "
                 "the two",
-                hint="rho for zero-concentrated privacy, in which Gaussian noise is counted, too",
+                hint="--rho (rho= in Python) counts all noise, --epsilon only Laplace noise: name one",
             )
         measure: Measure = "rho" if epsilon is None else "epsilon"
         total: object = rho if epsilon is None else epsilon

@@ -61,7 +61,10 @@ def test_a_wish_that_will_be_missed_stops_the_release_before_it_reads_or_spends(
     assert str(refused.value).startswith(
         "at this privacy accuracy targets are missed by 2 of 2 in 'sex' (± 1 at 95%)\n"
     )
-    assert "what the targets need (less, if every entry has one, however loose): loosen" in str(refused.value)
+    assert (
+        "what the targets need (where every entry has one, however loose, no more is spent): loosen"
+        in str(refused.value)
+    )
     assert "anyway=True" in str(refused.value) and states(ledger) == []
     for given in ({"anyway": True}, {"simulate": 1}):
         assert ask(**given).manifest["accuracy"]["asked"]["sex"]["missed"] == 2

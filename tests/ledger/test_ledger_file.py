@@ -182,7 +182,7 @@ def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
 
 def test_what_is_no_ledger_is_named(tmp_path: Path) -> None:
     path = tmp_path / "x.ledger"
-    hint = "\n  mmopt ledger create FILE --data-set NAME --rho R"
+    hint = "\n  mmopt ledger create FILE --data-set NAME --rho R [--neighbours UNIT]"
     assert refusal(path) == f"there is no ledger '{path}': No such file or directory{hint}"
     assert refusal(tmp_path) == f"'{tmp_path}' is a folder, and a ledger is one file"
     path.write_bytes(b"")

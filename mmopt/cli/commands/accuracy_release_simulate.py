@@ -179,7 +179,7 @@ def release(
         anyway=anyway or simulate is not None,
         say=note,
     )
-    note_request(request)
+    note_request(request, is_planned=bool(prepared.planned.solution.template))
     words: list[str] = []
     with last_words() as complete, heeded(), ExitStack() as ending:
         with live("counting rows", awaited="") as display:
