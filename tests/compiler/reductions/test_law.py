@@ -139,7 +139,7 @@ DRAWS: dict[str, Callable[[Rng], Workload]] = {
     "Kronecker product": product,
     "independent blocks": blocks,
     "parallel queries": multiples,
-    "value symmetry": symmetric,
+    "symmetry between attribute values": symmetric,
 }
 """For each row a workload to which it applies with every program of ``SHIPPED``."""
 
