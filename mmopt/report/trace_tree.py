@@ -147,7 +147,7 @@ def trace(solution: Solution, workload: "WorkloadLike | None" = None) -> Trace:
     if s.template:
         return Trace(
             f"template {s.template}",
-            "a strategy that no program was solved for",
+            "only its evaluation is shown",
             s.seconds["total"],
             (judge,),
         )
