@@ -71,7 +71,7 @@ EXERCISES = {
             "negative": "A negative price rewards violating a constraint, so the Lagrangian proves nothing.",
             "zero": "With all prices zero the bound is 0 / 0.",
             "equal": "Equal prices give the singular value bound. The first cells are in more queries.",
-            "low": "The bound holds but is too low. Raise prices where diag(best_answer(W, d)) exceeds one.",
+            "low": "The bound holds but is too low. Raise prices where diag(best_response(W, d)) exceeds one.",
         },
         "It does not matter where the prices come from: the bound holds for all of them.",
     ),

@@ -237,7 +237,7 @@ def _affine(expr: Expr) -> str:
         case Apply(atom="add" | "sub"):
             return "a sum of affine parts"
         case Apply(atom="mul" | "matmul" | "div"):
-            return "an affine expression times constants"
+            return "affine times constants"
     return f"{_name_in_words(expr)} is linear" if isinstance(expr, Apply) else ""
 
 

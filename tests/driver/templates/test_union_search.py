@@ -108,7 +108,7 @@ def test_a_product_has_factors_of_any_signs_where_these_are_better() -> None:
 
 
 def test_rows_of_any_signs_are_for_the_errors_of_the_other_factors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of several products each attribute faces a sum of Gram matrices; p-identity ends at 1666.2."""
+    """Each attribute faces a sum of Gram matrices, one of each product; p-identity ends at 1666.2."""
     w = union((1.0, [f.prefix(8), f.total(8)]), (5.0, [f.identity(8), f.prefix(8)]))
     assert product(w, starts=1).total_error(w) <= 1629.0
 
