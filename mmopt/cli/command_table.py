@@ -753,7 +753,7 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "refine": Command(
         "accuracy_release_simulate:refine",
-        """Make answers non-negative and consistent with known totals, and whole if requested.
+        """Make answers non-negative and consistent with known totals.
 
         All refined answers are computed from the same table of counts, so they add up. They are written
         next to the unbiased ones. The counts are those whose answers are nearest to the released ones,
