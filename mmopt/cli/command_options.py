@@ -102,16 +102,17 @@ ProgramName = Annotated[
     typer.Option(
         metavar="NAME|FILE",
         autocompletion=program_words,
-        help="Shipped program, or a path ending in .program. Default: the one of least predicted error at "
-        "the file's privacy, for either noise. Without privacy: l2_strategy, or fitness_for_use if every "
-        "query has an accuracy target.",
+        help="Shipped program, or a path ending in .program. Default: with privacy, the program of "
+        "least predicted error, with Gaussian or Laplace noise; if every query has an accuracy target, the "
+        "one that needs the least privacy. Without privacy: l2_strategy, or fitness_for_use if every query "
+        "has an accuracy target.",
     ),
 ]
 Given = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=VALUE",
-        help="Data for a name under the program's 'given': a number, a baseline such as haar or "
+        help="Value of an entry in the program's 'given' section: a number, a baseline such as haar or "
         "'hierarchical(branching=4)' (mmopt baselines lists them), or a .npy, .csv or .npz file (.npz from "
         "scipy.sparse). May be repeated.",
     ),
@@ -121,9 +122,10 @@ SolverName = Annotated[
     typer.Option(
         metavar="NAME",
         autocompletion=solver_words,
-        help="A solver that mmopt or cvxpy knows; 'conic' for any except the kernels; or module:function for "
-        "your own (python -m pydoc mmopt.solvers.conic_problem). Default: the solver with the shortest "
-        "predicted time.",
+        help="A solver that mmopt or cvxpy knows; 'conic' for any conic solver (not mmopt's own kernels); or "
+        "module:function for your own (python -m pydoc mmopt.solvers.conic_problem). Default: a kernel if "
+        "one accepts the program; otherwise the first suitable solver predicted to take at most 20 s; "
+        "otherwise the fastest.",
     ),
 ]
 Tolerance = Annotated[
@@ -138,8 +140,8 @@ TimeLimit = Annotated[
     float | None,
     typer.Option(
         metavar="SECONDS",
-        help="Stop the solver after this time, and keep the best point so far. Work that does not stop is "
-        "abandoned after another fifth of this time plus two seconds.",
+        help="Stop the solver or the search over templates after this time, and keep the best result so far. "
+        "If it does not stop, it is abandoned at 1.2 times this limit plus 2 s.",
     ),
 ]
 Iterations = Annotated[

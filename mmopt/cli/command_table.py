@@ -275,8 +275,9 @@ COMMANDS: Mapping[str, Command] = {
         "strategies_and_reports:solve",
         """Find the best strategy, and prove how good it is.
 
-        If the file has privacy, the default is the strategy of least predicted error at that privacy, for
-        Gaussian or Laplace noise. Ctrl-C stops the solve and returns the best certified point so far.
+        If the file has privacy, the default is the strategy of least predicted error at that privacy, with
+        Gaussian or Laplace noise. If every query has an accuracy target, it is the one that needs the least
+        privacy. Ctrl-C stops the solve and returns the best point so far, with its bound.
         """,
         workload=WorkloadOrNone,
         program=ProgramName,
@@ -319,7 +320,7 @@ COMMANDS: Mapping[str, Command] = {
             typer.Option(
                 metavar="FILE.csv",
                 help="Write one row per iteration: objective, bound, residuals, seconds, and whether the "
-                "figures are certified or reported by the solver. An existing file is replaced.",
+                "figures are computed by mmopt or reported by the solver. An existing file is replaced.",
             ),
         ],
         chart=GapChart,
@@ -328,7 +329,8 @@ COMMANDS: Mapping[str, Command] = {
             typer.Option(
                 "--trace",
                 help="Show the path from text to answer as a tree: constraints, data, reductions, cones, "
-                "solvers, repair and evaluation, with sizes and seconds.",
+                "solvers, repair and evaluation, with sizes and seconds. A template has no program, so only "
+                "its evaluation is shown.",
             ),
         ],
         trace_page=Annotated[
@@ -457,8 +459,8 @@ COMMANDS: Mapping[str, Command] = {
         """Rank programs, solvers and baselines on one workload.
 
         If the file has privacy, the ranking is by the standard error of a release at that privacy,
-        whatever the noise. If every query has an accuracy target, it is by the privacy that meets all
-        targets. Without privacy, Gaussian and Laplace noise of variance 1 are ranked separately.
+        whatever the noise. If every query has an accuracy target, it is by the least privacy cost that
+        meets all targets. Without privacy, Gaussian and Laplace noise of variance 1 are ranked separately.
 
         Every program is run with every solver at every tolerance, each in its own process. What cannot be
         solved is listed with the reason. Ctrl-C stops and shows the results so far.
@@ -473,9 +475,9 @@ COMMANDS: Mapping[str, Command] = {
                 metavar="A,B",
                 autocompletion=listed(program_words),
                 help="Programs, separated by commas: shipped names, or paths ending in .program. Default: "
-                "all shipped programs, except other formulations of the same problem, programs with "
-                "their own neighbours or without a strategy, and searches predicted to take more than a "
-                "third of --time-limit.",
+                "all shipped programs, except other formulations of the same problem, programs that set "
+                "their own neighbour relation (such as replace_one), programs that give no strategy, and "
+                "searches predicted to take more than a third of --time-limit.",
             ),
         ],
         formulations=Annotated[
@@ -503,8 +505,8 @@ COMMANDS: Mapping[str, Command] = {
             float,
             typer.Option(
                 metavar="SECONDS",
-                help="Time for each run of a solver. A solver that does not stop is killed after another "
-                "fifth of this time plus two seconds.",
+                help="Time for each run of a solver. A solver that does not stop is killed at 1.2 times this "
+                "limit plus 2 s.",
             ),
             60.0,
         ],
@@ -751,16 +753,17 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "refine": Command(
         "accuracy_release_simulate:refine",
-        """Make answers non-negative, whole and true to known totals.
+        """Make answers non-negative and consistent with known totals.
 
-        Refined answers are the answers of one set of counts, so they add up. They are written next to the
-        unbiased ones. The counts are those nearest to the released answers, with distances in standard
-        errors, and how near they are is proved. Only published numbers are read, so no privacy is spent.
+        All refined answers are computed from the same table of counts, so they add up. They are written
+        next to the unbiased ones. The counts are those whose answers are nearest to the released ones,
+        measured in standard errors. mmopt proves how near to the best they are. Only published numbers
+        are read, so no privacy is spent.
 
         Refined answers are biased. Standard errors and intervals remain those of the released answers.
 
         If the queries distinguish more than 1,024 cells, the counts are those of tables of a few
-        attributes. Two tables agree on the sums over the attributes they share.
+        attributes. Any two of these tables agree on the counts for the attributes they share.
         """,
         folder=Annotated[Path, typer.Argument(metavar="FOLDER", help="Written by --out of 'mmopt release'.")],
         workload=WorkloadFile,

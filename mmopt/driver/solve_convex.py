@@ -57,7 +57,14 @@ from mmopt.driver.why_no_solution import (
     find_growth,
     singular_error,
 )
-from mmopt.errors import SolverError, TimeLimitError, TooLargeError, UndecidedError, UnsuitableError
+from mmopt.errors import (
+    SolverError,
+    TimeLimitError,
+    TooLargeError,
+    UndecidedError,
+    UnsuitableError,
+    counted,
+)
 from mmopt.limits import Stop, time_left, working
 from mmopt.numerics.arrays import rounded
 from mmopt.results import Solution
@@ -84,7 +91,6 @@ BETTER, MOST_ROUNDS = 1e-7, 4
 SECONDS_OF_ANOTHER = 1.0  # for a solver of another method, where the first gives no feasible point
 NEAR_THE_GAP = 100.0  # times the tolerance: at a larger gap a solver of lower precision is no help
 SECONDS_NEAR_THE_GAP = 1.0  # that it may take there; if the first took longer, as long as that
-LIFTED_POINT = "repaired and evaluated again as one point, with the rounding errors of its own sums"
 SECONDS_UNASKED = 60.0  # the longest forecast at which a slower way is taken unasked
 UNREDUCED = "solve it as it is with reduce=False (--no-reduce)"
 
@@ -478,8 +484,10 @@ def _solve_parts(task: Task) -> Solution:
     instance, parts, best = task.instance, Parts(task), Best(task.instance)
     lifted = parts.solved(task.plan, 1.0)
     seconds = time.monotonic() - parts.started
-    made_of = ", ".join(f"{n} × part {part}" for part, n in sorted(parts.made_of[task.plan, 1.0].items()))
-    lift: Stage = {"stage": "put together", "name": f"{made_of}; {LIFTED_POINT}"}
+    made_of = ", ".join(
+        f"{counted(n, 'copy')} of part {part}" for part, n in sorted(parts.made_of[task.plan, 1.0].items())
+    )
+    lift: Stage = {"stage": "combined", "name": f"{made_of}, then repaired and evaluated as one point"}
     best.stages = [*parts.stages, lift]
     best.offer(adopt(instance, as_dense(lifted.strategy)), lifted.multipliers)
     if (point := best.feasible_point) is None:

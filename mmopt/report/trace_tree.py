@@ -59,8 +59,8 @@ FIGURES = (  # the same as numbers, with how each is known
 WORDS = {  # for keys of a saved solution: its scales and the figures of its stages
     "queries": "the norm of W / √n",
     "targets": "a privacy cost near 1",
-    "missed before": "violation before",
-    "missed after": "violation after",
+    "missed before": "largest violation before",
+    "missed after": "after",
     "it says": "solver status",
     "takes": "gets",
     "solving by its own clock took": "solving took, by the solver's clock,",
@@ -74,8 +74,8 @@ ENTRIES_SHOWN = 16  # of eigenvalues or of a direction; of more the first and th
 NO_OBJECTIVE = "no objective: no repaired point is feasible with the error that it states"
 ROUNDS_SHOWN = (3, 2)  # of the best start, the first and the last
 VIOLATION = (
-    f" (violation: relative to the terms of the constraint, where up to {FEASIBLE:.0e} counts as satisfied; "
-    "where these are near zero, how far the point was moved; change: in the Frobenius norm)"
+    f" (violation: relative to the terms of the constraint; up to {FEASIBLE:.0e} counts as satisfied; "
+    "if the terms are near zero, how far the point was moved)"
 )
 ONE_CELL = Workload.from_matrix([[1.0]])  # of a program that is solved for no workload
 
@@ -138,10 +138,19 @@ def trace(solution: Solution, workload: "WorkloadLike | None" = None) -> Trace:
     figures = {name: value for name, value in s.summary().items() if name in FIGURES}
     judged = tuple(_judged(name, text, figures, s, queries) for name, text in s.rows() if name in JUDGED)
     judge = Trace(
-        "evaluation", "at the repaired point", rows.get("figures", {}).get("seconds"), judged, figures
+        "evaluation",
+        "of the strategy" if s.template else "at the repaired point",
+        rows.get("figures", {}).get("seconds"),
+        judged,
+        figures,
     )
     if s.template:
-        return Trace(f"template {s.template}", "no program", s.seconds["total"], (judge,))
+        return Trace(
+            f"template {s.template}",
+            "only its evaluation is shown",
+            s.seconds["total"],
+            (judge,),
+        )
     facts = explain(Program.parse(s.program_text), queries, None, s)
     steps = {
         name: trace(step, queries if queries and step.workload_hash == queries.hash else None)
@@ -415,7 +424,9 @@ def _stages(stages: Sequence[Mapping[str, Any]], solution: Solution | None = Non
             facts: dict[str, Any] = {name: finite(value) for name, value in row.items()}
             handed = {name[5:]: value for name, value in facts.items() if name.startswith("gets ")}
             shown = {
-                WORDS.get(name, name.replace(" moved by part", ": relative change")): _shown(name, value)
+                WORDS.get(name, name.replace(" moved by part", ": relative change (Frobenius norm)")): _shown(
+                    name, value
+                )
                 for name, value in facts.items()
                 if name not in UNNAMED and name[5:] not in handed
             }

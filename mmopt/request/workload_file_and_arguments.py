@@ -435,7 +435,7 @@ def default_program(workload: Workload, pure: bool = False) -> tuple[str, str]:
         is_quick = workload.n > L1_CELLS or workload.has_all_targets
         return "p_identity" if is_quick else "l1_strategy", "epsilon without delta asks for Laplace noise"
     if workload.has_all_targets:
-        return "fitness_for_use", "every query has a target (max_variance)"
+        return "fitness_for_use", "every query has an accuracy target"
     return "l2_strategy", "not every query has a target, so total error is minimised"
 
 

@@ -93,7 +93,7 @@ class Status:
                 f"{self.stop}; {point} (before it was moved inside, a constraint was violated by more "
                 "than the size of its terms)"
             )
-        return f"{self.stop}; {point} (before repair off by {self.violation:.1e})"
+        return f"{self.stop}; {point} (violation before repair {self.violation:.1e})"
 
 
 Figure = float | str | None

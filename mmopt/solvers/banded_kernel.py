@@ -183,7 +183,12 @@ def _point(
     """The point after so many steps: X and v of the program."""
     gram, shares = problem.gram(x)
     return Point(
-        {"X": gram, "v": shares}, {}, count, f"gap {gap:.1e} by its own count", stop, estimate=estimate
+        {"X": gram, "v": shares},
+        {},
+        count,
+        f"gap {gap:.1e} as reported by the kernel",
+        stop,
+        estimate=estimate,
     )
 
 

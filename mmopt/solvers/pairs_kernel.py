@@ -75,7 +75,7 @@ class Pairs:
             {"X": gram[:n, :n]},
             {"moved": moved, "dropped": dropped},
             count,
-            f"gap {gap:.1e} by its own count",
+            f"gap {gap:.1e} as reported by the kernel",
             stop,
             estimate=estimate,
         )

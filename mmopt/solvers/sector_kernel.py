@@ -205,7 +205,7 @@ def _point(program: str, env: Mapping[str, Any], design: Design, count: int, sto
         raw, estimate = "weights of sets", (estimate[0], None)
     else:
         prices, parts = _prices(cells, design.measure, mass), definite_parts(cells, design.parts)
-        raw = f"gap {design.gap:.1e} by its own count"
+        raw = f"gap {design.gap:.1e} as reported by the kernel"
     values: dict[str, Any] = {"X": Split(cells, cells, parts)}
     multipliers: dict[str, Any] = {"sensitivity": prices}
     if design.shares is not None:

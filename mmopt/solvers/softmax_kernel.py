@@ -264,7 +264,7 @@ def _point(
     """The point of an iterate: its Σ, of a condition that floating point can take."""
     caring = care_for(pace.wanted, pace.is_first, basis.shape[1])
     (covariance,) = conditioned([basis @ at.noise], caring.condition)
-    raw = f"gap {at.gap:.1e} by its own count"
+    raw = f"gap {at.gap:.1e} as reported by the kernel"
     variables = {"Sigma": covariance}
     if soft.barrier:
         covariance *= min(1.0, (1.0 - LEAST_SLACK) / at.variances.max())

@@ -354,11 +354,9 @@ def workload_of(
     if weight is not None:
         number, times = weight.get("query", -1), weight.get("times", 0)
         if number not in range(workload.m):
-            raise OptionError(f"'Weigh query': {number + 1}, expected a whole number from 1 to {workload.m}")
+            raise OptionError(f"'Give query': {number + 1}, expected a whole number from 1 to {workload.m}")
         if not 1e-3 <= times <= 1e3:
-            raise OptionError(
-                f"'its squared error times': {times}, expected 0.001 to 1,000; empty counts as 0"
-            )
+            raise OptionError(f"'a weight of': {times}, expected 0.001 to 1,000; empty counts as 0")
         weights[int(number)] = times
     block = Explicit.read(workload.queries, np.ones(workload.m), weights, workload.labels())
     return Workload(workload.domain, (block,))

@@ -40,7 +40,7 @@ BASIS_TOLERANCE = 1e-8  # the allowed error of an orthonormal basis
 class SymmetricWorkload:
     """A workload by components.
 
-    kinds : the symmetries found: "value symmetry", "reflection", "independent blocks".
+    kinds : the symmetries found: "symmetry between attribute values", "reflection", "independent blocks".
     cells : the space of the cells; components on which the workload is zero are left out.
     sources : the sources of a program's givens (``workload.root``, …), as Split and Level; ``sources_named``
         adds the Gram matrix, which follows from the root.
@@ -177,7 +177,7 @@ def _kinds(joint: Joint, chosen: Sequence[Chosen], largest: float) -> tuple[str,
     if any(len(one.kept) > largest for one in chosen):
         return ()
     kinds = {
-        "value symmetry": any(len(a.mirror) < len(a.classes) for a in joint.attributes),
+        "symmetry between attribute values": any(len(a.mirror) < len(a.classes) for a in joint.attributes),
         "reflection": any(a.is_mirrored for a in joint.attributes),
         "independent blocks": len({one.key for one in chosen}) < len(chosen),
     }

@@ -223,7 +223,7 @@ def test_rank_that_is_not_reached_is_said() -> None:
     assert s.status.feasible and residual_of(s, 3) < 1e-12
     assert s.status.violation < ROUNDING  # the identity is feasible as it is
     assert s.objective == pytest.approx(s.error, rel=RECOMPUTED)
-    assert str(s.status).startswith(f"{s.status.stop}; feasible (before repair off by ")
+    assert str(s.status).startswith(f"{s.status.stop}; feasible (violation before repair ")
 
 
 @pytest.mark.some(1)

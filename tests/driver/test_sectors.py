@@ -352,7 +352,7 @@ def test_components_are_put_together_where_there_is_no_other_way(mixed: Workload
     whole = Product(tuple(f.prefix(n) for n in (3, 4, 5)) + tuple(f.identity(n) for n in (2, 3)))
     workload = Workload.from_products(mixed.domain, [*(mixed.products or ()), whole])
     (line,) = plan_solve(shipped("l2_strategy"), workload).lines
-    assert line == "value symmetry: 360 cells -> 60 orbits, 4 components of size up to 60"
+    assert line == "symmetry between attribute values: 360 cells -> 60 orbits, 4 components of size up to 60"
 
 
 def test_a_time_that_is_over_at_once_leaves_a_proved_point(

@@ -223,8 +223,9 @@ def test_a_conic_solver_does_not_work_by_component() -> None:
     with pytest.raises(SolverError) as error:
         solve(workload, solver="clarabel")
     assert str(error.value) == (
-        "clarabel does not work by component (value symmetry: 6 cells -> 1 orbit, 3 components of size up to "
-        "1)\n  leave the solver out, or solve over all cells with reduce=False (--no-reduce)"
+        "clarabel does not work by component (symmetry between attribute values: 6 cells -> 1 orbit, "
+        "3 components of size up to 1)\n"
+        "  leave the solver out, or solve over all cells with reduce=False (--no-reduce)"
     )
 
 
@@ -240,7 +241,7 @@ def test_between_the_two_sizes_it_is_by_component_where_those_are_small() -> Non
     """1,331 cells; a conic solver gets matrices over the cells, a workload with large components too."""
     workload = marginals((11, 11, 11), (1, 2))
     assert plan_solve(Program.load("l2_strategy"), workload, None).split.startswith(
-        "value symmetry: 1331 cells"
+        "symmetry between attribute values: 1331 cells"
     )
     assert not plan_solve(Program.load("l2_strategy"), workload, None, solver="scs").split
     assert plan_solve(Program.load("l2_strategy"), workload, None, solver="Nuclear").split

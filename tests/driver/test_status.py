@@ -282,9 +282,9 @@ def test_a_cone_that_the_solver_lacks_is_named() -> None:
 
 def test_a_status_in_words() -> None:
     status = Status("time limit", True, 3.14e-5, False, "Whatever")
-    assert str(status) == "time limit; feasible (before repair off by 3.1e-05)"
+    assert str(status) == "time limit; feasible (violation before repair 3.1e-05)"
     status = Status("gap reached", False, 0.0, True, "")
-    assert str(status) == "gap reached; not feasible (before repair off by 0.0e+00)"
+    assert str(status) == "gap reached; not feasible (violation before repair 0.0e+00)"
     words = (
         "gap reached; feasible (before it was moved inside, a constraint was violated by more than the "
         "size of its terms)"

@@ -406,7 +406,7 @@ def test_what_is_said_of_a_repair(monkeypatch: pytest.MonkeyPatch) -> None:
     first, hint = refusal(text.replace("strategy\n", "repair\n    X = 2 * X\nstrategy\n"))
     assert re.fullmatch(
         r"after the 'repair' of 'own' the point of nuclear violates constraint 'sensitivity' \(cell \d\) by "
-        r"3.\de-01, relatively \(gap \S+ by its own count\)",
+        r"3.\de-01, relatively \(gap \S+ as reported by the kernel\)",
         first,
     )
     more = more.replace(", or try another solver", "")  # that one would miss it too

@@ -140,12 +140,10 @@ def test_parts_are_nodes() -> None:
     for weights, counts in (([1.0, 3.0, 3.0], {1: 1, 2: 2}), ([2.0, 2.0, 2.0], {1: 3})):
         blocks = np.kron(np.eye(3), np.tri(4)) * np.repeat(weights, 4)[:, None]
         tree = trace(solve(Workload.from_matrix(blocks), "l2_strategy"))
-        (together,) = named(tree, "put together")
+        (together,) = named(tree, "combined")
         assert together.words.startswith(
-            ", ".join(
-                f"{n} × part {part};" if part == len(counts) else f"{n} × part {part}"
-                for part, n in counts.items()
-            )
+            ", ".join(f"{n} {'copy' if n == 1 else 'copies'} of part {i}" for i, n in counts.items())
+            + ", then "
         )
         parts = {node.facts["part"]: node.facts["objective"] for node in named(tree, "point")}
         (judge,) = named(tree, "evaluation")

@@ -179,11 +179,11 @@ def test_each_shape_of_a_workload(kind: str, cells: int) -> None:
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        ({"query": 1.5, "times": 2}, "'Weigh query': 2.5, expected a whole number from 1 to 4"),
-        ({"query": 4, "times": 2}, "'Weigh query': 5, expected a whole number from 1 to 4"),
+        ({"query": 1.5, "times": 2}, "'Give query': 2.5, expected a whole number from 1 to 4"),
+        ({"query": 4, "times": 2}, "'Give query': 5, expected a whole number from 1 to 4"),
         (
             {"query": 0, "times": 0},
-            "'its squared error times': 0, expected 0.001 to 1,000; empty counts as 0",
+            "'a weight of': 0, expected 0.001 to 1,000; empty counts as 0",
         ),
     ],
 )

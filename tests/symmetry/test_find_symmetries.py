@@ -85,7 +85,10 @@ def test_the_census_workload() -> None:
     workload = census()
     assert (workload.m, workload.n, len(workload.blocks)) == (4151, 500480, 33)
     found = symmetry(workload, False)
-    assert str(found) == "value symmetry: 500480 cells -> 400 orbits, 96 components of size up to 400"
+    assert (
+        str(found)
+        == "symmetry between attribute values: 500480 cells -> 400 orbits, 96 components of size up to 400"
+    )
     root = found.sources["workload.root"]
     assert max(root.rows.dims) == 170
     assert found.cells.size == 500480
@@ -102,13 +105,19 @@ def test_the_census_workload() -> None:
 
 def test_marginals_are_numbers() -> None:
     found = symmetry(marginals([2, 5, 16, 20, 75], range(6)), False)
-    assert str(found) == "value symmetry: 240000 cells -> 1 orbit, 32 components of size up to 1"
+    assert (
+        str(found)
+        == "symmetry between attribute values: 240000 cells -> 1 orbit, 32 components of size up to 1"
+    )
     assert found.cells.multiplicities.sum() == 240000
 
 
 def test_ten_to_the_fifty_cells() -> None:
     found = symmetry(marginals([100] * 25, [1, 2], target=1.0), True)
-    assert str(found) == "value symmetry: about 1e50 cells -> 1 orbit, 326 components of size up to 1"
+    assert (
+        str(found)
+        == "symmetry between attribute values: about 1e50 cells -> 1 orbit, 326 components of size up to 1"
+    )
     assert found.cells.size == 10**50
     queries = found.sources["workload.representation"]
     assert queries.rows.size == 25 * 100 + 300 * 100**2
@@ -132,7 +141,8 @@ FOUND = [
                 Product((f.total(4), f.identity(3)), target=2),
             ],
         ),
-        "value symmetry and reflection: 12 cells -> 2 orbits, 3 components of size up to 2",
+        "symmetry between attribute values and reflection: 12 cells -> 2 orbits, "
+        "3 components of size up to 2",
     ),
     (Workload.from_products(domain_of(6), [Product((f.prefix(6),), target=1.0)]), "None"),
     (
@@ -145,7 +155,7 @@ FOUND = [
     ),
     (
         Workload.from_matrix(np.kron(np.eye(3), np.ones((1, 2))), targets=1.0),
-        "value symmetry, reflection and independent blocks: 6 cells -> 2 orbits, "
+        "symmetry between attribute values, reflection and independent blocks: 6 cells -> 2 orbits, "
         "3 components of size up to 1",
     ),
 ]
@@ -161,15 +171,17 @@ def test_what_is_found(subtests: pytest.Subtests) -> None:
 def test_targets_that_differ_break_a_symmetry() -> None:
     rows = np.vstack([np.eye(4), np.ones((1, 4))])
     assert str(symmetry(Workload.from_matrix(rows, targets=[1, 1, 2, 2, 5]), True)).startswith(
-        "value symmetry: 4 cells -> 2 orbits"
+        "symmetry between attribute values: 4 cells -> 2 orbits"
     )
     assert str(symmetry(Workload.from_matrix(rows, targets=[1, 1, 2, 2, 5]), False)).startswith(
-        "value symmetry: 4 cells -> 1 orbit"
+        "symmetry between attribute values: 4 cells -> 1 orbit"
     )
     # A rotation of the queries keeps the Gram matrix, and no pairs of query and target.
     turned = np.array([[1.0, 2, 3, 4], [-2, 1, -4, 3], [-3, 4, 1, -2], [-4, -3, 2, 1]])
     assert symmetry(Workload.from_matrix(turned, targets=1.0), True) is None
-    assert str(symmetry(Workload.from_matrix(turned, weights=0.3), False)).startswith("value symmetry")
+    assert str(symmetry(Workload.from_matrix(turned, weights=0.3), False)).startswith(
+        "symmetry between attribute values"
+    )
 
 
 def test_queries_without_a_target() -> None:

@@ -110,7 +110,7 @@ REDUCTIONS = (
         "it leaves the cells as they are",
     ),
     Reduction(
-        "value symmetry",
+        "symmetry between attribute values",
         PERMUTED,
         split_by_symmetry,
         "last: it leaves the workload as it is and changes what stands for its arrays",

@@ -277,13 +277,15 @@ def _choice(sizes: Sizes) -> str:
     conic = next(s for s in sizes.solvers if s.name == sizes.conic)
     patience = duration(MOST_SECONDS_INTERIOR)
     words = (
-        "the first of the list that is installed, has all the cones, fits into memory "
+        "the first in its list that is installed, has all the cones, fits into memory "
         f"and is predicted to take at most {patience}"
         if conic.seconds <= MOST_SECONDS_INTERIOR and conic.memory <= sizes.memory_limit
         else f"none is predicted to take at most {patience}, and this one is the quickest that fits"
     )
     words = f"{conic.name}: {words}"
-    return words if sizes.chosen == sizes.conic else f"{kernel}. Of the conic solvers it would be {words}"
+    return (
+        words if sizes.chosen == sizes.conic else f"{kernel}. Among conic solvers mmopt would choose {words}"
+    )
 
 
 def _matrix(instance: Instance, sizes: Sizes) -> tuple[MatrixFacts | None, tuple[Cone, ...], str]:
@@ -400,7 +402,7 @@ def _curved(expr: Expr, where: str, scope: Scope, shared: list[tuple[Expr, str]]
     for inner, _, _ in traces:
         block = _psd(brief(inner, scope), m, Formula(f"{m.plain}ᵀ", rf"{{{m.latex}}}^{{\mathsf T}}"), t)
         trace = Formula(f"tr({t.plain})", rf"\operatorname{{tr}}\left({t.latex}\right)")
-        around = f", where {m.plain} {m.plain}ᵀ stands around the inverse"
+        around = f", where the trace is that of {m.plain} {m.plain}ᵀ times the inverse"
         out.append(("the trace of an inverse as ", trace, " with one psd block ", block, around))
     for node in nodes:
         earlier = next((place for e, place in shared if e == node), None)

@@ -464,7 +464,7 @@ def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:
         elif program.problem_class == "convex":
             words = (
                 "No bound is stated. A solve derives one from the objective and constraints: any "
-                "multipliers prove a bound, wherever they come from."
+                "multipliers, from any source, prove a bound."
             )
         return None, ((words,),)
     formula = formula_of(certificate.expr, checked.scope)
@@ -476,13 +476,15 @@ def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:
         (
             "For all ",
             _quantified(certificate),
-            f", {holds}. So every choice proves a bound on the optimum, wherever it comes from.",
+            f" where it is defined, {holds}. So any multipliers, from any source, prove a bound on the "
+            "optimum.",
         )
         if certificate.multipliers
         else (f"Whatever the variables are, {holds}.",),
         *(_multiplier(m, checked) for m in certificate.multipliers),
         (
-            "What is declared ≥ 0 is made so first. Objective and bound are both rounded to the safe side, "
+            "Negative entries of multipliers declared ≥ 0, and negative eigenvalues of those declared psd, "
+            "are first set to zero. Objective and bound are both rounded in the safe direction, "
             f"so the gap, {ratio}, holds in floating point.",
         ),
     )

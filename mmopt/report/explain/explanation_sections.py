@@ -157,7 +157,7 @@ def _verdict(node: NodeFacts, wanted: str, line: LineFacts) -> tuple[str, str]:
     if not fits:  # without a blamed node it is a fact, not a mistake
         return (f"{node.curvature}; it has to be {wanted}", "loud") if line.blamed else (node.curvature, "")
     so = "" if node.curvature == wanted else f"so {wanted}, "
-    return f"{node.curvature}, {so}as it has to be", ""
+    return f"{node.curvature}, {so}as required", ""
 
 
 def _fits(node: NodeFacts, wanted: str) -> bool:
@@ -187,7 +187,7 @@ def _compiled(c: Compiled, level: int) -> Iterator[DocumentSection]:
         return
     yield DocumentSection("Units", tuple(_units(c)), level)
     handed = _table(
-        ("name", "in the program", "passed to the solver as"),
+        ("name", "in the program", "passed to a conic solver as"),
         ((h.name, (h.formula,), tuple(part for how in h.how for part in ("; ", *how))[1:]) for h in c.handed),
     )
     yield DocumentSection("What the solver gets", (handed, *_cones(c, c.sizes)), level)
@@ -228,7 +228,8 @@ def _units(c: Compiled) -> Iterator[Block]:
 def _cones(c: Compiled, sizes: Sizes) -> Iterator[Block]:
     """The cones, and the size of the problem in the solver's form; ``sizes`` are those of ``c``, not None."""
     yield cones_table(sizes)
-    words = f"{counted(sizes.variables, 'unknown')}, including those that the blocks add."
+    before = "Without the reductions: " * bool(c.reductions)
+    words = f"{before}{counted(sizes.variables, 'unknown')}, including those that the blocks add."
     if c.matrix is not None:
         m = c.matrix
         words += (

@@ -565,7 +565,7 @@ def points(
             multipliers = _plain(form.multipliers(env, problem, priced))
             polar = polar_of(problem, priced) if pace.wanted > GAP_DECOMPOSED else None
             del chosen, priced
-            raw = f"gap {gap:.1e} by its own count"
+            raw = f"gap {gap:.1e} as reported by the kernel"
             yield Point(values, multipliers, len(best), raw, stop, estimate=estimate, polar=polar)
             if stop:
                 return

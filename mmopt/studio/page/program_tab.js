@@ -73,7 +73,7 @@ export function fits(node, wanted) {
 function verdict(node, wanted) {
   if (!wanted) return node.curvature;
   if (!fits(node, wanted)) return `${node.curvature}; it has to be ${wanted}`;
-  return node.curvature === wanted ? `${wanted}, as it has to be` : `${node.curvature}, so ${wanted}, as it has to be`;
+  return node.curvature === wanted ? `${wanted}, as required` : `${node.curvature}, so ${wanted}, as required`;
 }
 
 /** Sentences, each a paragraph. */

@@ -23,7 +23,7 @@ export class QuizTab extends TreeView {
     this.total = el("p", { class: "faint" }, "No answers yet.");
     this.button = el("button", { type: "button", class: "main", onclick: () => this.show() }, "Show");
     fill(panel, el("h2", {}, "Quiz"),
-      el("p", {}, "What is the curvature of each part, and is the constraint or objective accepted? Choose the narrowest word: an affine expression is also convex and concave. The answers follow the rules, which may prove less than is true: “x - x” counts as affine. Titles, comments and descriptions in the text are hidden until the answers are shown. Any text can be a quiz: write it with another view open, and share the address."),
+      el("p", {}, "What is the curvature of each part, and is the constraint or objective accepted? Choose the most specific word: an affine expression is also convex and concave. The answers follow the rules, which may prove less than is true: “x - x” counts as affine. Titles, comments and descriptions in the text are hidden until the answers are shown. Any text can be a quiz: write it with another view open, and share the address."),
       el("p", { class: "row" }, el("label", {}, "Example ", this.list),
         this.forward),
       this.question, this.body, el("p", { class: "row" }, this.button), this.said, this.total);
@@ -107,7 +107,7 @@ export class QuizTab extends TreeView {
     this.score.right += right;
     this.score.asked += answered;
     this.said.textContent = `${right} of ${this.asked.length} right${answered < this.asked.length ? `, ${this.asked.length - answered} not answered` : ""}.`;
-    this.total.textContent = `Total: ${this.score.right} right of ${counted(this.score.asked, "answer")}. The count ends with this page.`;
+    this.total.textContent = `Total: ${this.score.right} right of ${counted(this.score.asked, "answer")}. The score is lost when you close the page.`;
     this.on.show();
   }
 }

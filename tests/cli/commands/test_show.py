@@ -65,7 +65,7 @@ def test_check_a_workload(run: Any, files: Path) -> None:
 
 def test_check_says_why_the_default_program_is_what_it_is(run: Any, files: Path) -> None:
     text = " ".join(run("check", "targets.yaml").out.split())
-    assert "default program fitness_for_use: every query has a target (max_variance)" in text
+    assert "default program fitness_for_use: every query has an accuracy target" in text
     assert "privacy not given" in text
     weak = (files / "total.yaml").read_text(encoding="utf-8").replace("epsilon: 1.0", "epsilon: 1000")
     (files / "weak.yaml").write_text(weak, encoding="utf-8")

@@ -26,7 +26,7 @@ def test_solve_says_which_program_and_why(run: Any, files: Path) -> None:
     done = run("solve", "targets.yaml")
     assert done.status == 0
     assert done.err == (
-        "program: fitness_for_use, by default: every query has a target (max_variance) "
+        "program: fitness_for_use, by default: every query has an accuracy target "
         "(choose another with --program)\n"
     )
     assert max(map(len, done.out.splitlines())) <= 80

@@ -139,7 +139,7 @@ DRAWS: dict[str, Callable[[Rng], Workload]] = {
     "Kronecker product": product,
     "independent blocks": blocks,
     "parallel queries": multiples,
-    "value symmetry": symmetric,
+    "symmetry between attribute values": symmetric,
 }
 """For each row a workload to which it applies with every program of ``SHIPPED``."""
 
@@ -264,7 +264,8 @@ def test_what_was_done_is_said(subtests: pytest.Subtests, rng: Rng) -> None:
         (
             LEFT_OUT,
             KRONECKER,
-            "factor 'a': value symmetry: 3 cells -> 2 orbits, 2 components of size up to 2",
+            "factor 'a': symmetry between attribute values: 3 cells -> 2 orbits, "
+            "2 components of size up to 2",
         ): (of_groups, SHIPPED),
         (LEFT_OUT, KRONECKER, "factor 'a': independent blocks: 3 cells -> 1 and 2 cells"): (apart, SHIPPED),
     }
@@ -290,7 +291,7 @@ def test_prefix_sums_with_multiplicities() -> None:
 
 def test_a_union_of_products_is_none() -> None:
     (line,) = both(UNION, "l2_strategy").reductions
-    assert line.startswith("value symmetry: 6 cells -> 3 orbits")
+    assert line.startswith("symmetry between attribute values: 6 cells -> 3 orbits")
 
 
 def test_a_query_of_looser_target_says_nothing() -> None:

@@ -42,7 +42,7 @@ def workloads(rng: np.random.Generator) -> dict[str, Workload]:
         "Kronecker product": Workload.from_products(domain, [made]),
         "independent blocks": _asked(several, rng),
         "parallel queries": _asked(np.vstack([rows, 3.0 * rows[:2], -0.5 * rows[:2]]), rng),
-        "value symmetry": Workload.from_matrix(
+        "symmetry between attribute values": Workload.from_matrix(
             np.vstack([np.ones(4), np.eye(4)]), rng.uniform(0.5, 3.0, 2)[[0, 1, 1, 1, 1]]
         ),
     }

@@ -317,8 +317,8 @@ def test_how_lines_are_handed_over(workload: Workload) -> None:
     assert how(e, "lmi") == "8 psd cones of size 9, one for each j in m"
     e = explain("l2_strategy", workload)
     assert how(e, "minimize") == (
-        "the trace of an inverse as tr(T) with one psd block [X, M; Mᵀ, T] ⪰ 0, where M Mᵀ stands around the "
-        "inverse"
+        "the trace of an inverse as tr(T) with one psd block [X, M; Mᵀ, T] ⪰ 0, where the trace is that of "
+        "M Mᵀ times the inverse"
     )
     e = explain("query_weighting", workload)
     assert how(e, "inverse") == (
@@ -424,10 +424,10 @@ def test_a_matrix_that_would_take_a_while_is_not_built() -> None:
 
 def test_the_choice_of_a_solver() -> None:
     small, large = (compiled(explain("l2_strategy", Workload.from_matrix(np.tri(n)))) for n in (4, 128))
-    kernel, conic = small.choice.split(". Of the conic solvers it would be ")
+    kernel, conic = small.choice.split(". Among conic solvers mmopt would choose ")
     assert kernel.startswith("nuclear: a kernel of mmopt")
-    assert conic.startswith("clarabel: the first of the list that is installed")
-    assert ". Of the conic solvers it would be scs: " in large.choice
+    assert conic.startswith("clarabel: the first in its list that is installed")
+    assert ". Among conic solvers mmopt would choose scs: " in large.choice
     (step,) = explain("eigen_design", Workload.from_matrix(np.tri(4))).steps
     assert compiled(step.explanation).choice  # of the step, whoever takes it
 
