@@ -187,7 +187,7 @@ CASES = (
             "solve total.yaml --program l2_strategy --trace",
             "solve total.yaml --program min_error --dry-run",
         ),
-        r"((?:missed before|missed after|by part|iterations?|nuclear|clarabel) +)[-+.\de]+",
+        r"((?:violation before|after|\(Frobenius norm\)|iterations?|nuclear|clarabel)[\s│]+)\d[-+.\de]*",
     ),
     Case(
         "trace-json",

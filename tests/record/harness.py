@@ -41,7 +41,7 @@ VOLATILE = tuple(
         r"()\b\d+( iterations\b)",
         r"(\bfeasible); off by [-+.\de]+()",
         r"()\b\d+( pairs\b)",
-        r"(\b(?:off by|gap|slack|seconds|spread|residual(?: of)?) )[^a-z\n]*?\d[-+.\de]*()",
+        r"(\b(?:off by|before repair|gap|slack|seconds|spread|residual(?: of)?) )[^a-z\n]*?\d[-+.\de]*()",
         r"^((?:error )?gap +).*?( +\([a-z]+\))?$",
         r"^(seconds +).*()$",
         r"^(released +).*()$",
@@ -119,7 +119,8 @@ def difference(old: str, new: str, kind: str) -> str:
 
 def _parts(line: str) -> tuple[list[str], list[str], str]:
     # How far a point is off is masked where it is said; where it is off by nothing, nothing is said.
-    words, _, figures = line.replace("feasible~", "feasible").partition(" ¦ ")
+    # The bars of a tree are as many as its lines, which numbers make longer or shorter.
+    words, _, figures = line.replace("feasible~", "feasible").replace("│", " ").partition(" ¦ ")
     return words.split(), figures.split(), line
 
 
