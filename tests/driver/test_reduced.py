@@ -96,7 +96,10 @@ def test_steps_of_a_procedure_are_reduced_too() -> None:
 # Each with the reduction that it is for.
 WORKLOADS: dict[str, tuple[tuple[Factor, ...], ...]] = {
     "Kronecker product": ((f.prefix(4), f.all_range(3), f.haar(2)),),
-    "value symmetry": ((f.hierarchy(4), f.total(5)), (f.total(4), f.union(f.identity(5), f.total(5)))),
+    "symmetry between attribute values": (
+        (f.hierarchy(4), f.total(5)),
+        (f.total(4), f.union(f.identity(5), f.total(5))),
+    ),
     "reflection": ((f.all_range(5), f.identity(2)), (f.identity(5), f.total(2))),
     "merge cells": (
         (f.predicates(np.repeat(np.tri(3), 2, axis=1)), f.prefix(3)),
@@ -138,7 +141,7 @@ def test_every_reduction_is_exact(subtests: pytest.Subtests) -> None:
 
 
 def test_targets_are_of_the_queries_as_they_are() -> None:
-    w = normalised("value symmetry", target=2.0)
+    w = normalised("symmetry between attribute values", target=2.0)
     s, other = solve(w, "fitness_for_use"), solve(w.unweighted, "fitness_for_use")
     assert between(s, other)
 
